@@ -2,19 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 #include <memory>
 
 #include "remote/s3/s3_index.h"
 #include "testing/remote/fake_remote.h"
-#include "testing/remote/real_server.h"
+#include "testing/remote/seaweed.h"
+#include "testing/remote/upload_kills.h"
 
 namespace cairn {
 namespace {
-
-constexpr const char* kAccess = "CAIRNTESTACCESS";
-constexpr const char* kSecret = "cairn-test-secret-0123456789";
 
 Deadline Soon() {
   return DeadlineIn(20'000);
@@ -98,78 +95,26 @@ TEST(S3Index, FindsWhatWasAddedUntilItIsRemoved) {
 // On SeaweedFS, started once for all tests: it takes a while.
 class S3Test : public testing::Test {
  protected:
-  static std::string Program() { return test::FindProgram("CAIRN_WEED", {"weed"}); }
   static void SetUpTestSuite() {
-    if (Program().empty()) return;
-    const std::string config =
-        std::filesystem::temp_directory_path() / ("cairn-s3-" + std::to_string(getpid()) + ".json");
-    std::ofstream(config) << R"({"identities":[{"name":"t","credentials":[{"accessKey":")"
-                          << kAccess << R"(","secretKey":")" << kSecret
-                          << R"("}],"actions":["Admin","Read","Write","List","Tagging"]}]})";
-    const uint16_t port = test::FreePort();
-    const auto number = [](uint16_t value) { return std::to_string(value); };
-    // Each port of SeaweedFS has a second one, 10,000 above, unless that is named too.
-    const std::vector<std::string> command = {Program(),
-                                              "server",
-                                              "-dir=.",
-                                              "-ip=127.0.0.1",
-                                              "-ip.bind=127.0.0.1",
-                                              "-s3",
-                                              "-filer",
-                                              "-s3.config=" + config,
-                                              "-s3.port=" + number(port),
-                                              "-s3.port.grpc=" + number(test::FreePort()),
-                                              "-master.port=" + number(test::FreePort()),
-                                              "-master.port.grpc=" + number(test::FreePort()),
-                                              "-volume.port=" + number(test::FreePort()),
-                                              "-volume.port.grpc=" + number(test::FreePort()),
-                                              "-filer.port=" + number(test::FreePort()),
-                                              "-filer.port.grpc=" + number(test::FreePort()),
-                                              "-volume.max=20",
-                                              "-master.volumeSizeLimitMB=64"};
-    server_ = new test::RealServer(command, port);
-    config_ = config;
+    if (!test::SeaweedProgram().empty()) seaweed_ = new test::Seaweed;
   }
   static void TearDownTestSuite() {
-    delete server_;
-    server_ = nullptr;
-    std::error_code ignored;
-    if (!config_.empty()) std::filesystem::remove(config_, ignored);
+    delete seaweed_;
+    seaweed_ = nullptr;
   }
 
   void SetUp() override {
-    if (server_ == nullptr) {
-      GTEST_SKIP() << "weed (SeaweedFS) is not installed; CAIRN_WEED names it";
-    }
-    ASSERT_TRUE(server_->WaitUntilListening(60));
-    objects_ = Connect(kSecret);
-    // Its bucket appears with the first object that it accepts.
-    Status put;
-    for (int i = 0; i < 200; ++i) {
-      put = objects_->Put("v1/first", BytesLike(10), Soon());
-      if (put) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    FAIL() << put.error().message;
-  }
-  static std::unique_ptr<RemoteObjects> Connect(const std::string& secret) {
-    S3Options options;
-    options.endpoint = "http://127.0.0.1:" + std::to_string(server_->port());
-    options.region = "us-east-1";
-    options.bucket = "cairn";
-    options.prefix = "team/";
-    options.access_key = kAccess;
-    options.secret_key = secret;
-    return *MakeS3Objects(options);
+    if (seaweed_ == nullptr) GTEST_SKIP() << test::kNoSeaweed;
+    objects_ = *MakeS3Objects(seaweed_->Options());
+    const Status accepting = seaweed_->WaitUntilAccepting(objects_.get());
+    ASSERT_TRUE(accepting) << accepting.error().message;
   }
 
-  static test::RealServer* server_;
-  static std::string config_;
+  static test::Seaweed* seaweed_;
   std::unique_ptr<RemoteObjects> objects_;
 };
 
-test::RealServer* S3Test::server_ = nullptr;
-std::string S3Test::config_;
+test::Seaweed* S3Test::seaweed_ = nullptr;
 
 TEST_F(S3Test, ObjectsComeBackWholeOrInPart) {
   for (const size_t size : {size_t{1}, size_t{70'000}, size_t{9'000'017}}) {
@@ -222,17 +167,28 @@ TEST_F(S3Test, ServesAsTheIndexToo) {
 }
 
 TEST_F(S3Test, WrongSecretIsRefusedAndNotRepeated) {
-  const auto refused = Connect("wrong-secret")->Get("v1/first", 10, Soon());
+  S3Options options = seaweed_->Options();
+  options.secret_key = "wrong-secret";
+  const auto refused = (*MakeS3Objects(options))->Get("v1/first", 10, Soon());
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
   EXPECT_NE(refused.error().message.find("403"), std::string::npos) << refused.error().message;
   EXPECT_EQ(refused.error().message.find("wrong-secret"), std::string::npos);
 }
 
+TEST_F(S3Test, KillInAnUploadLeavesAWholeObjectOrNone) {
+  const auto connect = [this] {
+    objects_ = *MakeS3Objects(seaweed_->Options());
+    return objects_.get();
+  };
+  test::ExpectWholeOrNoneAfterKills(connect, BytesLike(6'000'000), test::UploadKillsWanted(20),
+                                    100'000);
+}
+
 TEST_F(S3Test, StoppedServerIsATimeout) {
-  server_->Signal(SIGSTOP);
+  seaweed_->server().Signal(SIGSTOP);
   const auto hung = objects_->Get("v1/first", 10, DeadlineIn(300));
-  server_->Signal(SIGCONT);
+  seaweed_->server().Signal(SIGCONT);
   EXPECT_EQ(hung.error().code, ErrorCode::kTimedOut);
   EXPECT_TRUE(objects_->Get("v1/first", 10, Soon()));
 }

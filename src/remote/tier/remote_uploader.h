@@ -36,8 +36,8 @@ class RemoteUploader {
   UploadRecord RecordOf(const ObjectHeader& header) const;
   // Remembers a segment of the folder, which snapshots may need.
   void AddSegment(const ObjectName& name, const UploadRecord& record);
-  // Uploads the object and all before it. Returns the bytes sent. kNotFound if the folder has given
-  // it up; errors of the stores, after which it may be tried again.
+  // Uploads the object and all before it. Returns the bytes sent. kNotFound if the folder has
+  // evicted it; errors of the stores, after which it may be tried again.
   Result<uint64_t> Upload(const ObjectName& name);
   // Whether calls may be made now.
   bool MayUpload() { return objects_breaker_->AllowsWrite() && index_breaker_->AllowsWrite(); }

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <random>
 #include <thread>
 
 #include "testing/remote/real_server.h"
+#include "testing/remote/upload_kills.h"
 
 namespace cairn {
 namespace {
@@ -159,38 +159,14 @@ TEST_F(ValkeyTest, ObjectWithAnEvictedChunkIsGoneAndCanBeUploadedAgain) {
   EXPECT_EQ(*objects_->Get("v1/x", 1 << 30, Soon()), bytes);
 }
 
-// A child process uploads and is killed at a random moment.
 TEST_F(ValkeyTest, KillInAnUploadLeavesAWholeObjectOrNone) {
-  const char* const wanted = std::getenv("CAIRN_REMOTE_KILLS");
-  const int count = wanted == nullptr ? 40 : std::atoi(wanted);
-  const Bytes bytes = BytesLike(6'000'000, 5);
-  std::mt19937 random(7);
-  int whole = 0;
-  int none = 0;
-  for (int kill_number = 0; kill_number < count; ++kill_number) {
-    const std::string path = "v1/" + std::to_string(kill_number);
-    Connect("", "");  // the child shares no connection
-    const pid_t child = fork();
-    if (child == 0) {
-      static_cast<void>(objects_->Put(path, bytes, Soon()));
-      pause();
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    const auto got = objects_->Get(path, 1 << 30, Soon());
-    if (got) {
-      EXPECT_EQ(*got, bytes);
-      ++whole;
-    } else {
-      EXPECT_EQ(got.error().code, ErrorCode::kNotFound);
-      ++none;
-    }
-    ASSERT_TRUE(objects_->Remove(path, Soon()));
-    Do({"FLUSHALL"});
-  }
-  EXPECT_EQ(whole + none, count);
-  RecordProperty("whole", whole);
+  const auto connect = [this] {
+    Do({"FLUSHALL"});  // the parts of earlier uploads
+    Connect("", "");
+    return objects_.get();
+  };
+  test::ExpectWholeOrNoneAfterKills(connect, BytesLike(6'000'000, 5), test::UploadKillsWanted(40),
+                                    60'000);
 }
 
 TEST_F(ValkeyTest, ListsAndRemovesObjects) {
