@@ -10,6 +10,7 @@
 
 #include "served.h"
 #include "testing/events/zmq_consumer.h"
+#include "testing/remote/real_server.h"
 
 namespace cairn {
 namespace {
@@ -54,9 +55,6 @@ class KvEventsServeTest : public test::ServedTest {
     return reply["usage"]["prompt_tokens_details"]["cached_tokens"].get<size_t>();
   }
 
-  std::unique_ptr<ZmqConsumer> router_;
-
- private:
   // From the line that the server logged last.
   std::string EndpointAfter(const std::string& text) const {
     const std::string log = ReadFile(log_).value_or("");
@@ -66,6 +64,8 @@ class KvEventsServeTest : public test::ServedTest {
     const size_t end = log.find(',', begin + text.size());
     return log.substr(begin + text.size(), end - begin - text.size());
   }
+
+  std::unique_ptr<ZmqConsumer> router_;
 };
 
 TEST_F(KvEventsServeTest, ARouterFindsTheNextTurnWhereTheServerResumesIt) {
@@ -119,6 +119,42 @@ TEST_F(KvEventsServeTest, WithASecretARouterFindsTheSameAndReadsNothing) {
   EXPECT_GT(*std::max_element(ids.begin(), ids.end()), 1'000'000u);
   EXPECT_EQ(Get("/props").body.find("0123456789abcdef"), std::string::npos);
   EXPECT_EQ(ReadFile(log_).value_or("").find("0123456789abcdef"), std::string::npos);
+}
+
+// A router's index that others wrote: the wheel ai-dynamo-runtime.
+TEST_F(KvEventsServeTest, DynamosIndexerFindsTheNextTurnWhereTheServerResumesIt) {
+  const std::string python = test::FindProgram("CAIRN_DYNAMO_PYTHON", {});
+  if (python.empty()) {
+    GTEST_SKIP() << "CAIRN_DYNAMO_PYTHON names no Python that has dynamo.indexer";
+  }
+  const std::string secret = files_ + "/secret";
+  std::ofstream(secret) << "0123456789abcdef0123456789abcdef\n";
+  ServeEvents({"--cache-disk", "0", "--kv-events-secret-file", secret});
+  const uint16_t port = test::FreePort();
+  test::RealServer indexer({python, "-m", "dynamo.indexer", "--port", std::to_string(port)}, port);
+  ASSERT_TRUE(indexer.WaitUntilListening(60))
+      << ReadFile(indexer.folder() + "/log").value_or("no log");
+  const HttpClient client("http://127.0.0.1:" + std::to_string(port));
+  const auto ask = [&](const char* path, Json body) {
+    body["model_name"] = "made";
+    const auto reply = client.Post(path, body.dump());
+    EXPECT_TRUE(reply && reply->status / 100 == 2) << path << (reply ? reply->body : "");
+    return reply ? Json::parse(reply->body) : Json();
+  };
+  ask("/register", {{"instance_id", 7},
+                    {"endpoint", EndpointAfter("KV events at ")},
+                    {"replay_endpoint", EndpointAfter(", replays at ")},
+                    {"block_size", kEventBlockTokens}});
+  const Json first = FirstTurn();
+  const Json second = NextTurn(first, Ask(first));
+  size_t known = 0;
+  WaitUntil("the indexer knows the conversation", [&] {
+    const Json found = ask("/query", {{"token_ids", Render(second)}});
+    known = found["instances"].value("7", Json::object()).value("longest_matched", size_t{0});
+    return known > 1500;
+  });
+  const size_t reused = CachedTokens(Ask(second));
+  EXPECT_GE(known, reused / kEventBlockTokens * kEventBlockTokens);
 }
 
 TEST_F(KvEventsServeTest, OtherMachinesGetNoTokensWithoutASecret) {
