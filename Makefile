@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
-  asan tsan web-test bench-media bench-peers bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,11 @@ bench-media: setup ## Prompts with pictures beside llama-server, into docs/media
 bench-peers: setup ## Beside llama-server, into docs/benchmarks.md (QUICK=1: a try; MODEL=file: on it)
 	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_peers.sh $(if $(QUICK),--quick)
+
+bench-remote: setup ## What the remote tier gives and costs, into docs/remote_bench.md (QUICK=1: a try)
+	@scripts/build.sh cairn cairn-lab
+	@scripts/bench_remote.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
+	  $(if $(PARTS),--parts $(PARTS)) $(if $(QUICK),--quick)
 
 bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
 	@scripts/build.sh cairn cairn-lab fault_library

@@ -18,7 +18,6 @@ import argparse
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -26,7 +25,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from bench_server import ROOT, Server, fail, peer_command  # noqa: E402
+from bench_server import ROOT, Server, fail, made_model, peer_command  # noqa: E402
 
 WORK = ROOT / "build" / "bench-resume"
 FAULT_LIBRARY = ROOT / "build" / "tests" / "libfault_library.so"
@@ -201,15 +200,6 @@ def parsed():
     return args
 
 
-def made_model(lab: Path) -> Path:
-    path = ROOT / "models" / "bench" / "qwen35.gguf"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file():
-        subprocess.run([lab, "model", "make", "qwen35", path, "--width", "256", "--layers", "4",
-                        "--train-ctx", "262144"], check=True)
-    return path
-
-
 def page(args, medians: dict) -> str:
     warm = medians["warm"][0]
     rows = [f"| {title.format(args.disk_read_mib_s)} | {medians[kind][0]:.0f} | "
@@ -229,7 +219,7 @@ def main():
     if not args.cairn.is_file():
         fail(f"there is no program {args.cairn}; `make build` makes it")
     args.peer = peer_command() or fail("there is no llama-server to compare with")
-    args.model = (args.model or made_model(args.lab)).resolve()
+    args.model = (args.model or made_model(args.lab, "qwen35", 4)).resolve()
     WORK.mkdir(parents=True, exist_ok=True)
     figures = {kind: [] for kind in KINDS}
     for run in range(args.repeat):

@@ -43,6 +43,16 @@ def peer_command():
     return ([found], ROOT) if found else None
 
 
+def made_model(lab: Path, architecture: str, layers: int) -> Path:
+    """A model of random weights, made unless it is there."""
+    path = ROOT / "models" / "bench" / f"{architecture}.gguf"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.is_file():
+        subprocess.run([lab, "model", "make", architecture, path, "--width", "256", "--layers",
+                        str(layers), "--train-ctx", "262144"], check=True)
+    return path
+
+
 class Server:
     """One process; `command` without its port, `environment` beside the usual variables. As a
     context manager it is stopped at the end."""
@@ -85,6 +95,12 @@ class Server:
             if line.startswith(name + " "):
                 return float(line.split()[1])
         fail(f"/metrics has no {name}")
+
+    def resident_mib(self) -> float:
+        for line in Path(f"/proc/{self._process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) / 1024
+        fail("/proc does not say how much memory the server has")
 
     def post(self, path: str, body: dict) -> dict:
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}",

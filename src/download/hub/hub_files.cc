@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <tuple>
@@ -29,15 +28,6 @@ std::string Capitals(std::string_view text) {
 
 std::string_view FileName(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
-}
-
-// Returns the number of five digits at `at`; nullopt if there is none.
-std::optional<int> FiveDigits(std::string_view text, size_t at) {
-  const std::string digits(text.substr(at, 5));
-  const bool all = digits.size() == 5 && std::all_of(digits.begin(), digits.end(), [](char c) {
-                     return std::isdigit(static_cast<unsigned char>(c)) != 0;
-                   });
-  return all ? std::optional<int>(std::atoi(digits.c_str())) : std::nullopt;
 }
 
 // "Q4_0" has 4, "BF16" 16; 0 if there is no number.
@@ -107,7 +97,7 @@ tl::unexpected<Error> NoQuant(const std::vector<HubFile>& files, const HubName& 
   std::set<std::string> quants;
   for (const HubFile& file : files) {
     if (!IsModel(file.path)) continue;
-    const std::string quant = ParseGgufName(file.path)->quant;
+    const std::string quant = QuantOf(*ParseGgufName(file.path));
     if (!quant.empty()) quants.insert(quant);
   }
   if (quants.empty()) {
@@ -190,40 +180,11 @@ bool IsSafePath(std::string_view path) {
   return true;
 }
 
-std::optional<GgufName> ParseGgufName(std::string_view path) {
-  constexpr std::string_view kEnd = ".gguf";
-  constexpr std::string_view kSplit = "-00001-of-00001";
-  if (!path.ends_with(kEnd)) return std::nullopt;
-  path.remove_suffix(kEnd.size());
-  GgufName name;
-  if (path.size() > kSplit.size()) {
-    const size_t begin = path.size() - kSplit.size();
-    const auto part = FiveDigits(path, begin + 1);
-    const auto parts = FiveDigits(path, begin + 10);
-    if (part && parts && path[begin] == '-' && path.substr(begin + 6, 4) == "-of-" && *part >= 1 &&
-        *part <= *parts) {
-      name.numbered = true;
-      name.part = *part;
-      name.parts = *parts;
-      path.remove_suffix(kSplit.size());
-    }
-  }
-  name.stem = path;
-  const size_t joint = path.find_last_of("-.");
-  if (joint != std::string_view::npos) {
-    const std::string_view word = path.substr(joint + 1);
-    if (!word.empty() && std::all_of(word.begin(), word.end(), IsWordCharacter)) {
-      name.quant = Capitals(word);
-    }
-  }
-  return name;
-}
-
-std::string PartName(const GgufName& name, int part) {
-  if (!name.numbered) return name.stem + ".gguf";
-  std::array<char, 40> numbers{};
-  std::snprintf(numbers.data(), numbers.size(), "-%05d-of-%05d.gguf", part, name.parts);
-  return name.stem + numbers.data();
+std::string QuantOf(const GgufName& name) {
+  const size_t joint = name.stem.find_last_of("-.");
+  if (joint == std::string::npos) return {};
+  const std::string_view word = std::string_view(name.stem).substr(joint + 1);
+  return std::all_of(word.begin(), word.end(), IsWordCharacter) ? Capitals(word) : std::string();
 }
 
 Result<std::vector<HubFile>> ChooseModel(const std::vector<HubFile>& files, const HubName& name,
@@ -254,7 +215,7 @@ std::optional<HubFile> ChooseProjector(const std::vector<HubFile>& files,
   const auto folder_of = [](std::string_view path) { return path.substr(0, path.rfind('/') + 1); };
   const std::string_view model_folder = folder_of(model_path);
   const auto model = ParseGgufName(model_path);
-  const int bits = model ? BitsOf(model->quant) : 0;
+  const int bits = model ? BitsOf(QuantOf(*model)) : 0;
   std::optional<HubFile> best;
   std::tuple<int, int> best_rank;
   for (const HubFile& file : files) {
@@ -262,7 +223,8 @@ std::optional<HubFile> ChooseProjector(const std::vector<HubFile>& files,
     const std::string_view folder = folder_of(file.path);
     if (!name || file.path.find("mmproj") == std::string::npos) continue;
     if (!model_folder.starts_with(folder)) continue;  // that of another model
-    const std::tuple rank(static_cast<int>(folder.size()), -std::abs(BitsOf(name->quant) - bits));
+    const std::tuple rank(static_cast<int>(folder.size()),
+                          -std::abs(BitsOf(QuantOf(*name)) - bits));
     if (best && rank <= best_rank) continue;
     best = file;
     best_rank = rank;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/gguf/gguf_name.h"
 #include "base/result.h"
 #include "download/content_sum.h"
 
@@ -35,20 +36,9 @@ Result<HubName> ParseHubName(std::string_view text);
 // Returns whether a path that a server names stays inside the folder that it is put into.
 bool IsSafePath(std::string_view path);
 
-// The name of a GGUF file, taken apart: "dir/name-Q4_K_M-00001-of-00003.gguf".
-struct GgufName {
-  std::string stem;       // "dir/name-Q4_K_M"
-  std::string quant;      // "Q4_K_M", in capitals; empty if the name ends with no word
-  bool numbered = false;  // the name has the numbers of a part and of the parts, be it 1 of 1
-  int part = 1;
-  int parts = 1;
-};
-
-// nullopt: the path does not end with .gguf.
-std::optional<GgufName> ParseGgufName(std::string_view path);
-
-// Returns the name of part `part` of a split model: "STEM-00002-of-00003.gguf".
-std::string PartName(const GgufName& name, int part);
+// Returns the quantization in a file's name, in capitals ("Q4_K_M"); empty if the name ends with no
+// word.
+std::string QuantOf(const GgufName& name);
 
 // Returns the parts of the model, the first of them first. `file` overrides the quantization and is
 // compared whatever its case. kNotFound: there is none; the message lists the files that there are,

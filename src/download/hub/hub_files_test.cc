@@ -46,20 +46,12 @@ TEST(HubFiles, APathOfAServerStaysInsideItsFolder) {
   EXPECT_FALSE(IsSafePath(std::string(2000, 'a')));
 }
 
-TEST(HubFiles, AFileNameHasAQuantizationAndParts) {
-  const auto split = ParseGgufName("d/m-Q4_K_M-00002-of-00010.gguf");
-  EXPECT_EQ(split->stem, "d/m-Q4_K_M");
-  EXPECT_EQ(split->quant, "Q4_K_M");
-  EXPECT_EQ(split->part, 2);
-  EXPECT_EQ(split->parts, 10);
-  EXPECT_EQ(PartName(*split, 3), "d/m-Q4_K_M-00003-of-00010.gguf");
-  EXPECT_EQ(PartName(*ParseGgufName("m-00001-of-00001.gguf"), 1), "m-00001-of-00001.gguf");
-  EXPECT_EQ(PartName(*ParseGgufName("m.gguf"), 1), "m.gguf");
-  EXPECT_EQ(ParseGgufName("m.q8_0.gguf")->quant, "Q8_0");
-  EXPECT_EQ(ParseGgufName("m-00003-of-00002.gguf")->parts, 1);
-  EXPECT_EQ(ParseGgufName("m-00000-of-00002.gguf")->parts, 1);
-  EXPECT_EQ(ParseGgufName("m-0000a-of-00002.gguf")->parts, 1);
-  EXPECT_FALSE(ParseGgufName("m.bin").has_value());
+TEST(HubFiles, AFileNameEndsWithItsQuantization) {
+  const auto quant = [](const char* path) { return QuantOf(*ParseGgufName(path)); };
+  EXPECT_EQ(quant("d/m-Q4_K_M-00002-of-00010.gguf"), "Q4_K_M");
+  EXPECT_EQ(quant("m.q8_0.gguf"), "Q8_0");
+  EXPECT_EQ(quant("m.gguf"), "");
+  EXPECT_EQ(quant("m-.gguf"), "");
 }
 
 TEST(HubFiles, WithoutAQuantizationItIsQ4KMThenQ8ThenTheFirst) {

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <regex>
 #include <set>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "api/json.h"
 #include "router/children/child_connection.h"
@@ -18,39 +14,10 @@ namespace {
 // Limit for a process to evict; while it computes a chunk, it does nothing else.
 constexpr int kWaitMs = 30'000;
 
-// Returns the paths of all parts of a model in parts (NAME-00001-of-00003.gguf), or the path alone.
-std::vector<std::string> PartsOf(const std::string& path) {
-  static const std::regex kFirst("(.*-)00001(-of-([0-9]{5})\\.gguf)");
-  std::smatch found;
-  if (!std::regex_match(path, found, kFirst)) return {path};
-  std::vector<std::string> parts;
-  const int count = std::stoi(found[3]);
-  for (int part = 1; part <= count; ++part) {
-    std::string number = std::to_string(part);
-    number.insert(0, 5 - number.size(), '0');
-    parts.push_back(found[1].str() + number + found[2].str());
-  }
-  return parts;
-}
-
 }  // namespace
 
 size_t CacheShare(size_t budget_bytes, size_t running) {
   return budget_bytes / std::max<size_t>(running, 1);
-}
-
-uint64_t FileBytes(const ModelEntry& model) {
-  uint64_t sum = 0;
-  for (const std::string& argument : model.arguments) {
-    const size_t value = argument.find('=');
-    if (!argument.starts_with("--") || value == std::string::npos) continue;
-    for (const std::string& path : PartsOf(argument.substr(value + 1))) {
-      std::error_code error;
-      const auto bytes = std::filesystem::file_size(path, error);
-      if (!error && path.ends_with(".gguf")) sum += bytes;
-    }
-  }
-  return sum;
 }
 
 bool HasOwnBudget(const ModelEntry& model) {

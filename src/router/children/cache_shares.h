@@ -27,8 +27,6 @@
 
 namespace cairn {
 
-// Returns the sizes of the files that the model's flags name, of all parts of a model in parts.
-uint64_t FileBytes(const ModelEntry& model);
 // Returns the part of `budget_bytes` for each of `running` models.
 size_t CacheShare(size_t budget_bytes, size_t running);
 // Whether the model's flags set its budget.

@@ -25,6 +25,7 @@
 #include "http/routes.h"
 #include "http/server.h"
 #include "router/children/cache_shares.h"
+#include "router/children/file_bytes.h"
 #include "router/children/model_set.h"
 #include "router/proxy.h"
 #include "router/router_routes.h"
