@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
+#include <iterator>
 
 namespace cairn {
 namespace {
@@ -104,13 +104,11 @@ Sides WebpSides(HeaderBytes* bytes) {
   return {};
 }
 
-std::optional<ImageFormat> FormatOf(const HeaderBytes& bytes) {
-  if (bytes.Has(0, "\x89PNG\r\n\x1A\n")) return ImageFormat::kPng;
-  if (bytes.Has(0, "\xFF\xD8\xFF")) return ImageFormat::kJpeg;
-  if (bytes.Has(0, "GIF87a") || bytes.Has(0, "GIF89a")) return ImageFormat::kGif;
-  if (bytes.Has(0, "BM")) return ImageFormat::kBmp;
-  if (bytes.Has(0, "RIFF") && bytes.Has(8, "WEBP")) return ImageFormat::kWebp;
-  return std::nullopt;
+// Two letters are few, so the size of the header behind the file's own must be a known one too.
+bool IsBmp(HeaderBytes* bytes) {
+  constexpr uint32_t kHeaderBytes[] = {12, 40, 52, 56, 64, 108, 124};
+  return bytes->Has(0, "BM") && std::find(std::begin(kHeaderBytes), std::end(kHeaderBytes),
+                                          bytes->Little32(14)) != std::end(kHeaderBytes);
 }
 
 Sides SidesOf(ImageFormat format, HeaderBytes* bytes) {
@@ -131,6 +129,16 @@ Sides SidesOf(ImageFormat format, HeaderBytes* bytes) {
 
 }  // namespace
 
+std::optional<ImageFormat> FindImageFormat(ByteSpan file) noexcept {
+  HeaderBytes bytes(file);
+  if (bytes.Has(0, "\x89PNG\r\n\x1A\n")) return ImageFormat::kPng;
+  if (bytes.Has(0, "\xFF\xD8\xFF")) return ImageFormat::kJpeg;
+  if (bytes.Has(0, "GIF87a") || bytes.Has(0, "GIF89a")) return ImageFormat::kGif;
+  if (bytes.Has(0, "RIFF") && bytes.Has(8, "WEBP")) return ImageFormat::kWebp;
+  if (IsBmp(&bytes)) return ImageFormat::kBmp;
+  return std::nullopt;
+}
+
 std::string_view ImageFormatName(ImageFormat format) {
   switch (format) {
     case ImageFormat::kPng:
@@ -148,9 +156,9 @@ std::string_view ImageFormatName(ImageFormat format) {
 }
 
 tl::expected<ImageSize, ImageHeaderError> ReadImageSize(ByteSpan file) noexcept {
-  HeaderBytes bytes(file);
-  const auto format = FormatOf(bytes);
+  const auto format = FindImageFormat(file);
   if (!format) return tl::unexpected(ImageHeaderError::kUnknownFormat);
+  HeaderBytes bytes(file);
   const Sides sides = SidesOf(*format, &bytes);
   const bool valid = sides.width > 0 && sides.width <= kSideMax && sides.height > 0 &&
                      sides.height <= kSideMax && !bytes.cut_short();

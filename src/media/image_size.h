@@ -7,6 +7,7 @@
 #define CAIRN_MEDIA_IMAGE_SIZE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tl/expected.hpp>
 
@@ -15,6 +16,8 @@
 namespace cairn {
 
 enum class ImageFormat : uint8_t { kPng, kJpeg, kGif, kBmp, kWebp };
+// Returns the format that the file begins as; it may still be broken. nullopt: none of these.
+std::optional<ImageFormat> FindImageFormat(ByteSpan file) noexcept;
 // Returns "PNG", "JPEG", "GIF", "BMP" or "WEBP".
 std::string_view ImageFormatName(ImageFormat format);
 

@@ -6,6 +6,7 @@
 
 #include "base/number_text.h"
 #include "base/utf8.h"
+#include "base/white_space.h"
 #include "chat/spans/volatile_patterns.h"
 #include "chat/spans/volatile_text.h"
 
@@ -27,12 +28,6 @@ std::string Excerpt(std::string_view text) {
     shown.remove_suffix(1);
   }
   return ToValidUtf8(shown) + (shown.size() < text.size() ? "…" : "");
-}
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
 }
 
 bool IsHeaderRole(Role role) {

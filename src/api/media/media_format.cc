@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
+
+#include "media/image_size.h"
 
 namespace cairn {
 namespace {
@@ -12,15 +13,6 @@ bool Has(ByteSpan file, size_t at, std::string_view text) {
   const ByteSpan wanted = BytesOf(text);
   return file.size() >= at + wanted.size() &&
          std::equal(wanted.begin(), wanted.end(), file.begin() + static_cast<std::ptrdiff_t>(at));
-}
-
-// Two letters are few, so the size of the header behind the file's own must be a known one too.
-bool IsBmp(ByteSpan file) {
-  constexpr size_t kSizeAt = 14;
-  constexpr uint8_t kHeaderBytes[] = {12, 40, 52, 56, 64, 108, 124};
-  return Has(file, 0, "BM") && Has(file, kSizeAt + 1, std::string_view("\0\0\0", 3)) &&
-         std::find(std::begin(kHeaderBytes), std::end(kHeaderBytes), file[kSizeAt]) !=
-             std::end(kHeaderBytes);
 }
 
 // A tag, or a frame's header: eleven bits set, then version, layer III, bitrate and sample rate.
@@ -38,15 +30,12 @@ bool IsMp3(ByteSpan file) {
 }  // namespace
 
 std::optional<MediaFormat> FindMediaFormat(ByteSpan file) {
-  const auto image = [](std::string_view name) { return MediaFormat{MediumKind::kImage, name}; };
+  if (const auto image = FindImageFormat(file)) {
+    return MediaFormat{MediumKind::kImage, ImageFormatName(*image)};
+  }
   const auto audio = [](std::string_view name) { return MediaFormat{MediumKind::kAudio, name}; };
-  if (Has(file, 0, "\x89PNG\r\n\x1A\n")) return image("PNG");
-  if (Has(file, 0, "\xFF\xD8\xFF")) return image("JPEG");
-  if (Has(file, 0, "GIF87a") || Has(file, 0, "GIF89a")) return image("GIF");
-  if (Has(file, 0, "RIFF") && Has(file, 8, "WEBP")) return image("WEBP");
   if (Has(file, 0, "RIFF") && Has(file, 8, "WAVE")) return audio("WAV");
   if (Has(file, 0, "fLaC")) return audio("FLAC");
-  if (IsBmp(file)) return image("BMP");
   if (IsMp3(file)) return audio("MP3");
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/white_space.h"
 #include "chat/calls/calls_harmony.h"
 #include "chat/message.h"
 #include "chat/template/chat_template.h"
@@ -20,12 +21,6 @@ constexpr size_t kTagBytesMax = 64;
 // The brackets around control tokens.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kBrackets = {
     {{"<", ">"}, {"[", "]"}, {"◁", "▷"}}};
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
-}
 
 bool Contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;

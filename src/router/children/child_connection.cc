@@ -16,6 +16,7 @@
 
 #include "base/ignore_case.h"
 #include "base/number_text.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
@@ -36,12 +37,6 @@ std::string_view TakeLine(std::string_view* text) {
   const std::string_view line = text->substr(0, end);
   text->remove_prefix(std::min(end + kLineEnd.size(), text->size()));
   return line;
-}
-
-std::string_view Trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 std::optional<uint64_t> ParseHex(std::string_view text) {
