@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Measures what the remote tier gives and what it costs, beside servers without one. Called by
+`make bench-remote`.
+
+    bench_remote.py [--cairn FILE] [--lab FILE] [--model FILE] [--tokens N] [--repeat N]
+                    [--parts moved,refused,faults,idle] [--out FILE] [--quick]
+
+The stores are real ones on this machine: a Valkey (or Redis), and SeaweedFS with a Valkey as its
+index; what is not installed is skipped with its reason. Times are those of a whole request for one
+token, as its client sees them. The plays are in bench_remote_plays.py; result.json in
+build/bench-remote has all figures, and the page their medians.
+"""
+
+import argparse
+import json
+import shutil
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent / "fleet"))
+
+import bench_remote_plays as plays  # noqa: E402
+import tiers  # noqa: E402
+from bench_server import ROOT, fail, made_model  # noqa: E402
+
+WORK = ROOT / "build" / "bench-remote"
+# One architecture of each class of memory, with its layers; as `make bench-peers` makes them.
+MADE = {"attention": ("qwen3", 2), "hybrid": ("qwen35", 4), "sliding-window": ("gpt-oss", 2),
+        "recurrent": ("mamba2", 4)}
+PARTS = ["moved", "refused", "faults", "idle"]
+
+
+def median_of(runs: list, name: str) -> float:
+    return statistics.median(run[name] for run in runs)
+
+
+def say(text: str):
+    print(text, flush=True)
+
+
+def moved_rows(args, stores: list) -> tuple[list, list]:
+    rows, seen = [], []
+    for model in args.models:
+        for store in stores:
+            runs = []
+            for run in range(args.repeat):
+                runs.append(plays.move(args, model, store, seed=run))
+                say(f"moved, {model.name}, {store.name}: {runs[-1]}")
+            anew, moved = median_of(runs, "anew_ms"), median_of(runs, "moved_ms")
+            rows.append([model.stem, store.name, f"{anew:,.0f}", f"{moved:,.0f}",
+                         f"{moved / anew:.2f}", f"{median_of(runs, 'restarted_ms'):,.0f}",
+                         f"{median_of(runs, 'anew_tokens'):,.0f}",
+                         f"{median_of(runs, 'moved_tokens'):,.0f}",
+                         f"{median_of(runs, 'fetched_mib'):.1f}"])
+            seen.append({"model": model.name, "store": store.name, "runs": runs})
+    return rows, seen
+
+
+def refused_rows(args, store) -> tuple[list, list]:
+    rows, seen = [], []
+    for title, play in [("a prompt shorter than `--remote-min-ms`", plays.refuse_short),
+                        (f"a network of {plays.SLOW_KIB_S} KiB/s, first turn", plays.refuse_slow)]:
+        runs = [play(args, args.models[-1], store, seed=run) for run in range(args.repeat)]
+        say(f"refused, {title}: {runs}")
+        keys = [("with_ms", title)]
+        if "later_ms" in runs[0]:
+            keys.append(("later_ms", f"a network of {plays.SLOW_KIB_S} KiB/s, a later turn"))
+        for key, name in keys:
+            without, with_tier = median_of(runs, "without_ms"), median_of(runs, key)
+            rows.append([name, f"{without:,.0f}", f"{with_tier:,.0f}",
+                         f"{with_tier / without:.2f}"])
+        seen.append({"title": title, "runs": runs})
+    return rows, seen
+
+
+def slowest(phase: list) -> str:
+    if not phase:
+        return "none"
+    return f"{statistics.median(phase):,.0f} / {max(phase):,.0f}"
+
+
+def fault_rows(args, store) -> tuple[list, list]:
+    rows, seen = [], []
+    for play in plays.play_faults(args, args.models[-1], store):
+        say(f"faults: {play}")
+        stop = "" if play["stop_s"] is None else f"{play['stop_s']:.1f} s"
+        rows.append([play["store"], str(play["requests"]), str(play["failed"]),
+                     slowest(play["first_ms"]), slowest(play["later_ms"]), stop])
+        seen.append(play)
+    return rows, seen
+
+
+def idle_rows(args, store) -> tuple[list, list]:
+    runs = []
+    for run in range(args.repeat + 2):
+        runs.append(plays.idle(args, args.models[-1], store, seed=run))
+        say(f"idle: {runs[-1]}")
+    without, with_tier = median_of(runs, "without_tokens_s"), median_of(runs, "with_tokens_s")
+    mib = median_of(runs, "with_mib") - median_of(runs, "without_mib")
+    return [["tokens a second", f"{without:.0f}", f"{with_tier:.0f}",
+             f"{with_tier / without:.3f} times"],
+            ["resident memory, MiB", f"{median_of(runs, 'without_mib'):.0f}",
+             f"{median_of(runs, 'with_mib'):.0f}", f"{mib:+.0f}"]], runs
+
+
+def table(head: list, rows: list) -> list:
+    lines = ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|"]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
+
+
+TEXTS = {
+    "moved": ("A conversation that moves", ["model", "store", "anew, ms", "moved, ms",
+              "moved / anew", "restarted, ms", "tokens prefilled anew", "moved", "MiB fetched"],
+              "One server prefills a conversation of about {tokens:,} tokens and uploads it. Its "
+              "next turn is then sent to another server, which fetches the states; to a server "
+              "without a store, which prefills all of it anew; and to the first server after a "
+              "restart, which reads its own folder."),
+    "refused": ("Where a fetch does not pay", ["case", "without a tier, ms", "with, ms", "ratio"],
+                "The tier does not fetch where prefill would be as fast. A later turn is another "
+                "conversation's, when the server has measured the network's speed."),
+    "faults": ("While the store fails", ["store", "requests", "failed", "first 10 s, ms",
+               "after, ms", "stop"],
+               "Next turns of conversations of about {fault_tokens:,} tokens that the store has, "
+               "one after the other, on a server that has none of them; each time first token is "
+               "given as median / slowest. Where the store cannot be read, prefill is all that is "
+               "left, as without a tier; the first requests also wait for their lookup, at most "
+               "50 ms. *stop* is the time from SIGTERM to the server's end, with a "
+               "`--shutdown-timeout` of {shutdown_s} s."),
+    "idle": ("What it costs when nothing moves", ["", "without a tier", "with", "difference"],
+             "An answer of {answer_tokens} tokens on a server whose uploads have ended."),
+}
+
+
+def page(args, results: dict, skips: list, seconds: float) -> str:
+    words = {"tokens": args.tokens, "fault_tokens": args.fault_tokens,
+             "shutdown_s": plays.SHUTDOWN_S, "answer_tokens": args.answer_tokens}
+    lines = ["# The remote tier, measured", "",
+             "What [the remote tier](remote.md) gives and what it costs. Written by `make "
+             f"bench-remote` in {seconds / 60:.0f} minutes: made models of random weights, real "
+             f"stores on the same machine. Figures are medians of {args.repeat} runs.", ""]
+    for part, (title, head, text) in TEXTS.items():
+        if part in results:
+            lines += [f"## {title}", "", text.format(**words), "", *table(head, results[part][0])]
+    lines += [f"Skipped: {skip}." for skip in skips]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def parsed():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn")
+    parser.add_argument("--lab", type=Path, default=ROOT / "build" / "cairn-lab")
+    parser.add_argument("--model", type=Path, help="instead of a made one of each class")
+    parser.add_argument("--tokens", type=int)
+    parser.add_argument("--repeat", type=int)
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--quick", action="store_true", help="does the chain work? A minute.")
+    args = parser.parse_args()
+    if unknown := set(args.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    args.tokens = args.tokens or (2000 if args.quick else 20000)
+    args.fault_tokens = 300 if args.quick else 1500
+    args.fault_requests = 6 if args.quick else 60
+    args.answer_tokens = 64 if args.quick else 512
+    args.repeat = args.repeat or (1 if args.quick else 3)
+    args.work = WORK
+    args.out = args.out or (WORK / "remote_bench.md" if args.quick or args.model
+                            else ROOT / "docs" / "remote_bench.md")
+    return args
+
+
+def main():
+    args = parsed()
+    if not args.cairn.is_file():
+        fail(f"there is no program {args.cairn}; `make build` makes it")
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    made = {"hybrid": MADE["hybrid"]} if args.quick else MADE
+    args.models = [args.model.resolve()] if args.model else [
+        made_model(args.lab, *made[name]) for name in sorted(made, key=lambda name: name == "hybrid")]
+    begin = time.monotonic()
+    stores, skips = [], []
+    for store in (tiers.Valkey(), tiers.Seaweed()):
+        if reason := store.missing():
+            skips.append(f"{store.name}: {reason}")
+            say(f"skipped: {skips[-1]}")
+        else:
+            stores.append(store)
+    if not stores:
+        fail(skips[0])
+    results = {}
+    for part, measure in [("moved", lambda: moved_rows(args, stores)),
+                          ("refused", lambda: refused_rows(args, stores[0])),
+                          ("faults", lambda: fault_rows(args, stores[0])),
+                          ("idle", lambda: idle_rows(args, stores[0]))]:
+        if part in args.parts:
+            results[part] = measure()
+    (WORK / "result.json").write_text(
+        json.dumps({part: seen for part, (_, seen) in results.items()}, indent=1) + "\n")
+    args.out.write_text(page(args, results, skips, time.monotonic() - begin))
+    say(f"written: {args.out}")
+
+
+if __name__ == "__main__":
+    main()
