@@ -2,32 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
 
-#include "cmd/serve/serve.h"
 #include "sched/adapter_name_space.h"
+#include "testing/cmd/parsed_flags.h"
 
 namespace cairn {
 namespace {
 
-AdapterOptions Parsed(const std::string& flags) {
-  ServeOptions options;
-  CLI::App app;
-  AddServe(&app, &options);
-  std::vector<std::string> arguments = {"serve"};
-  std::istringstream words(flags);
-  for (std::string word; words >> word;) arguments.push_back(word);
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
-  return options.adapters;
-}
+using test::ParsedFlags;
 
 std::string Files(const std::string& flags) {
-  const auto files = AdapterFilesOf(Parsed(flags));
+  const auto files = AdapterFilesOf(ParsedFlags(flags).adapters);
   if (!files) return files.error().message;
   std::ostringstream text;
   for (const auto& file : *files) text << file.path << "=" << file.scale << " ";

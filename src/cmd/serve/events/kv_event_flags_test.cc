@@ -2,27 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <string>
 
-#include "cmd/serve/serve.h"
+#include "testing/cmd/parsed_flags.h"
 
 namespace cairn {
 namespace {
 
+using test::ParsedFlags;
+
 const KvEventServer kServer = {"127.0.0.1", 8080, "model.gguf"};
 
-KvEventOptions Parsed(const std::string& flags) {
-  CLI::App app;
-  ServeOptions options;
-  AddServe(&app, &options);
-  app.parse("serve -m model.gguf " + flags);
-  return options.kv_events;
-}
-
 Result<KvEventsOptions> Options(const std::string& flags, const KvEventServer& server = kServer) {
-  return ToKvEventsOptions(Parsed(flags), server);
+  return ToKvEventsOptions(ParsedFlags(flags).kv_events, server);
 }
 
 // The message of the error; a test fails where there is none.
@@ -39,7 +32,7 @@ std::string FileWith(const std::string& text) {
 }
 
 TEST(KvEventFlags, NothingIsPublishedWithoutAFlag) {
-  const auto events = StartKvEvents(Parsed(""), kServer, {});
+  const auto events = StartKvEvents(ParsedFlags("").kv_events, kServer, {});
   ASSERT_TRUE(events.has_value());
   EXPECT_EQ(*events, nullptr);
 }
@@ -85,7 +78,7 @@ TEST(KvEventFlags, WhatIsNoAddressIsRefused) {
         << bad;
   }
   const auto replay_alone =
-      StartKvEvents(Parsed("--kv-events-replay tcp://127.0.0.1:5558"), kServer, {});
+      StartKvEvents(ParsedFlags("--kv-events-replay tcp://127.0.0.1:5558").kv_events, kServer, {});
   EXPECT_FALSE(replay_alone.has_value());
 }
 
@@ -110,8 +103,9 @@ TEST(KvEventFlags, TheLogSaysWhereEventsAreAndNotTheSecret) {
   const std::string secret = "a secret of some length";
   std::string log;
   const auto events = StartKvEvents(
-      Parsed("--kv-events tcp://127.0.0.1:0 --kv-events-secret-file " + FileWith(secret)), kServer,
-      [&](LogLevel /*level*/, std::string_view line) { log += std::string(line) + "\n"; });
+      ParsedFlags("--kv-events tcp://127.0.0.1:0 --kv-events-secret-file " + FileWith(secret))
+          .kv_events,
+      kServer, [&](LogLevel /*level*/, std::string_view line) { log += std::string(line) + "\n"; });
   ASSERT_TRUE(events.has_value()) << events.error().message;
   EXPECT_NE(log.find((*events)->events_endpoint()), std::string::npos);
   EXPECT_NE(log.find("pseudonymous"), std::string::npos);

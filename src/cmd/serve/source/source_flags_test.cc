@@ -2,45 +2,30 @@
 
 #include <gtest/gtest.h>
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <sstream>
 #include <string>
-#include <utility>
-#include <vector>
 
-#include "cmd/short_flags.h"
+#include "testing/cmd/parsed_flags.h"
 
 namespace cairn {
 namespace {
 
-ServeOptions Parsed(const std::string& flags) {
-  ServeOptions options;
-  CLI::App app;
-  AddServe(&app, &options);
-  std::vector<std::string> arguments = {"serve"};
-  std::istringstream words(flags);
-  for (std::string word; words >> word;) arguments.push_back(word);
-  arguments = SpellOutShortFlags(std::move(arguments));
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
-  return options;
-}
+using test::ParsedFlags;
 
 std::string Refusal(const std::string& flags) {
-  const Status checked = CheckSourceFlags(Parsed(flags));
+  const Status checked = CheckSourceFlags(ParsedFlags(flags));
   return checked ? "" : checked.error().message;
 }
 
 TEST(SourceFlags, ShortFormsAreThoseOfLlamaServer) {
-  const ServeOptions options = Parsed("-hf a/b:Q8_0 -hff c.gguf -hfd d/e --no-mmproj --offline");
+  const ServeOptions options =
+      ParsedFlags("-hf a/b:Q8_0 -hff c.gguf -hfd d/e --no-mmproj --offline");
   EXPECT_EQ(options.source.hub_name, "a/b:Q8_0");
   EXPECT_EQ(options.source.hub_file, "c.gguf");
   EXPECT_EQ(options.source.draft_hub_name, "d/e");
   EXPECT_FALSE(options.source.mmproj_auto);
   EXPECT_TRUE(options.source.offline);
-  EXPECT_EQ(Parsed("-mu https://a/b.gguf").source.model_url, "https://a/b.gguf");
-  EXPECT_TRUE(Parsed("-hfr a/b").source.mmproj_auto);
+  EXPECT_EQ(ParsedFlags("-mu https://a/b.gguf").source.model_url, "https://a/b.gguf");
+  EXPECT_TRUE(ParsedFlags("-hfr a/b").source.mmproj_auto);
 }
 
 TEST(SourceFlags, NameOneModel) {
@@ -60,10 +45,10 @@ TEST(SourceFlags, ATokenOnTheCommandLineIsRefusedAndNotRepeated) {
 }
 
 TEST(SourceFlags, TheModelsNameIsTheRepositorysOrTheFiles) {
-  EXPECT_EQ(ModelNameOf(Parsed("-hf a/b:Q8_0")), "a/b:Q8_0");
-  EXPECT_EQ(ModelNameOf(Parsed("-hf a/b -a mine")), "mine");
-  EXPECT_EQ(ModelNameOf(Parsed("-m dir/m.gguf")), "m.gguf");
-  EXPECT_EQ(ModelNameOf(Parsed("-mu https://a/dir/m.gguf?x=1")), "m.gguf");
+  EXPECT_EQ(ModelNameOf(ParsedFlags("-hf a/b:Q8_0")), "a/b:Q8_0");
+  EXPECT_EQ(ModelNameOf(ParsedFlags("-hf a/b -a mine")), "mine");
+  EXPECT_EQ(ModelNameOf(ParsedFlags("-m dir/m.gguf")), "m.gguf");
+  EXPECT_EQ(ModelNameOf(ParsedFlags("-mu https://a/dir/m.gguf?x=1")), "m.gguf");
 }
 
 }  // namespace
