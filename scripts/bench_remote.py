@@ -68,7 +68,8 @@ def refused_rows(args, store) -> tuple[list, list]:
         say(f"refused, {title}: {runs}")
         keys = [("with_ms", title)]
         if "later_ms" in runs[0]:
-            keys.append(("later_ms", f"a network of {plays.SLOW_KIB_S} KiB/s, a later turn"))
+            keys.append(("later_ms", f"a network of {plays.SLOW_KIB_S} KiB/s, the turn of the "
+                         f"{plays.SLOW_TALKS}th conversation"))
         for key, name in keys:
             without, with_tier = median_of(runs, "without_ms"), median_of(runs, key)
             rows.append([name, f"{without:,.0f}", f"{with_tier:,.0f}",
@@ -120,8 +121,8 @@ TEXTS = {
               "without a store, which prefills all of it anew; and to the first server after a "
               "restart, which reads its own folder."),
     "refused": ("Where a fetch does not pay", ["case", "without a tier, ms", "with, ms", "ratio"],
-                "The tier does not fetch where prefill would be as fast. A later turn is another "
-                "conversation's, when the server has measured the network's speed."),
+                "The tier does not fetch where prefill would be as fast. A server that has just started "
+                "assumes a network of 1 Gbit/s; the conversations after the first find it measured."),
     "faults": ("While the store fails", ["store", "requests", "failed", "first 10 s, ms",
                "after, ms", "stop"],
                "Next turns of conversations of about {fault_tokens:,} tokens that the store has, "

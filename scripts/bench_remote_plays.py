@@ -13,6 +13,7 @@ from bench_server import ROOT, Server, fail
 from topology import free_port
 
 SLOW_KIB_S = 512
+SLOW_TALKS = 4
 SHUTDOWN_S = 5
 FAULT_S = 10  # in which the tier has to learn that its store fails
 UPLOADED_QUIET_S = 2
@@ -137,22 +138,21 @@ class SlowProxy:
 
 
 def refuse_slow(args, model, store, seed: int) -> dict:
-    """Two conversations behind a slow network. The first teaches the server its speed."""
-    first, later = Conversation(args.tokens, 2 * seed), Conversation(args.tokens, 2 * seed + 1)
+    """Conversations behind a slow network. The first ones teach the server its speed."""
+    talks = [Conversation(args.tokens, SLOW_TALKS * seed + talk) for talk in range(SLOW_TALKS)]
     with started(store, args):
         with serve(args, model, "one", store.flags("one")) as one:
-            for conversation in (first, later):
+            for conversation in talks:
                 conversation.begin(one)
             wait_until_uploaded(one)
         flags = store.flags("two")
         proxy = SlowProxy(int(store.url.rsplit(":", 1)[1]), SLOW_KIB_S)
         flags = with_flag(flags, "--remote", f"valkey://127.0.0.1:{proxy.port}")
         with serve(args, model, "two", flags) as two:
-            with_ms, _ = first.go_on(two)
-            later_ms, _ = later.go_on(two)
+            times = [conversation.go_on(two)[0] for conversation in talks]
         proxy.close()
-    return {"with_ms": with_ms, "later_ms": later_ms,
-            "without_ms": measured_without(args, model, later)[0]}
+    return {"with_ms": times[0], "later_ms": times[-1],
+            "without_ms": measured_without(args, model, talks[-1])[0]}
 
 
 def commanded(port: int, *words) -> bytes:

@@ -11,6 +11,7 @@ own, or, where namespaces cannot be made, all on ports of the loopback interface
 import atexit
 import ctypes
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -20,10 +21,20 @@ FRONT_ADDRESS = "10.77.0.254"
 SERVER_PORT = 8080
 
 
+# Below those that the kernel gives to outgoing connections, one of which could take the port before
+# the server that it is for.
+PORTS = range(15_000, 31_000)
+
+
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    while True:
+        port = random.choice(PORTS)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
 
 
 def run(*command: str):

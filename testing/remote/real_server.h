@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -47,15 +48,20 @@ inline sockaddr_in LoopbackAt(uint16_t port) {
   return address;
 }
 
-// Returns a port that was free just now.
+// Returns a port that was free just now: below those that the kernel gives to outgoing connections,
+// one of which could take it before the server that it is for.
 inline uint16_t FreePort() {
-  const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address = LoopbackAt(0);
-  socklen_t size = sizeof(address);
-  bind(socket_fd, reinterpret_cast<sockaddr*>(&address), size);
-  getsockname(socket_fd, reinterpret_cast<sockaddr*>(&address), &size);
-  close(socket_fd);
-  return ntohs(address.sin_port);
+  static std::mt19937 random(std::random_device{}());
+  std::uniform_int_distribution<uint16_t> ports(15'000, 31'000);
+  while (true) {
+    const uint16_t port = ports(random);
+    const int socket_fd = socket(AF_INET, SOCK_STREAM, 0);
+    const sockaddr_in address = LoopbackAt(port);
+    const bool free =
+        bind(socket_fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    close(socket_fd);
+    if (free) return port;
+  }
 }
 
 class RealServer {

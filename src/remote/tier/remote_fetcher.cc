@@ -103,9 +103,14 @@ Result<Bytes> RemoteFetcher::Get(const RemoteAsk& ask, const RemoteItem& item,
       options_->objects->Get(path, kSizeSlack * item.entry.stored_bytes + kSealFrameBytes,
                              DeadlineIn(std::clamp(saved_ms, kFetchMsMin, kFetchMsMax)));
   objects_breaker_->Note(sealed ? Status{} : Status(tl::unexpected(sealed.error())));
-  if (!sealed) return sealed;
-  const double ms = options_->clock->NowMs() - begin_ms;
-  pace_.AddTransfer(sealed->size(), ms);
+  const double now_ms = options_->clock->NowMs();
+  const double ms = now_ms - begin_ms;
+  if (!sealed) {
+    const bool late = sealed.error().code == ErrorCode::kTimedOut;
+    if (late) pace_.AddUnfinished(item.entry.stored_bytes, ms, now_ms);
+    return sealed;
+  }
+  pace_.AddTransfer(sealed->size(), ms, now_ms);
   fetched_bytes_ += sealed->size();
   fetch_us_ += static_cast<uint64_t>(ms * 1000);
   return Unseal(options_->keys, path, *std::move(sealed));

@@ -43,8 +43,14 @@ class RemoteFetcher {
   void AddTo(RemoteStats* stats) const;
   // Counts a lookup or a fetch that a request did not wait for to the end.
   void CountTooSlow() { ++too_slow_; }
+  // Notes that fetches of so many bytes had not ended after `ms`, so that the next request is not
+  // made to wait for them too.
+  void NoteUnfinished(uint64_t bytes, double ms) {
+    pace_.AddUnfinished(bytes, ms, options_->clock->NowMs());
+  }
   RemotePace pace() const {
-    return {pace_.bytes_per_ms(), pace_.round_trip_ms(), options_->saved_ms_min};
+    return {pace_.bytes_per_ms(options_->clock->NowMs()), pace_.round_trip_ms(),
+            options_->saved_ms_min};
   }
 
  private:

@@ -13,6 +13,10 @@ constexpr size_t kCandidatesMax = 4096;
 constexpr size_t kPathMax = 1024;
 constexpr uint64_t kObjectBytesMax = uint64_t{8} << 30;
 
+double FetchMs(const RemotePace& pace, uint64_t bytes) {
+  return static_cast<double>(bytes) / pace.bytes_per_ms + pace.round_trip_ms;
+}
+
 }  // namespace
 
 double PrefillMs(const RemoteAsk& ask, size_t tokens) {
@@ -24,7 +28,15 @@ bool FetchPays(const RemoteAsk& ask, const RemotePace& pace, size_t reach_tokens
   if (reach_tokens <= ask.reach_tokens) return false;
   const double saved_ms = PrefillMs(ask, reach_tokens - ask.reach_tokens);
   if (saved_ms < pace.saved_ms_min) return false;
-  return static_cast<double>(bytes) / pace.bytes_per_ms + pace.round_trip_ms < 0.5 * saved_ms;
+  return FetchMs(pace, bytes) < 0.5 * saved_ms;
+}
+
+double FetchWaitMs(const RemoteAsk& ask, const RemotePace& pace, const RemotePlan& plan) {
+  // A write to the folder and a hiccup of the network fit into the shortest wait.
+  constexpr double kWaitMsMin = 200;
+  constexpr double kTimesExpected = 4;
+  const double wait_ms = std::max(kWaitMsMin, kTimesExpected * FetchMs(pace, plan.bytes));
+  return std::min(wait_ms, PrefillMs(ask, plan.reach_tokens - ask.reach_tokens));
 }
 
 RemotePlanner::Candidate* RemotePlanner::Find(size_t key, const RemoteId& id) {

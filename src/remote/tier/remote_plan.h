@@ -62,6 +62,9 @@ struct RemotePace {
 double PrefillMs(const RemoteAsk& ask, size_t tokens);
 // Whether fetching takes at most half of the time that it saves.
 bool FetchPays(const RemoteAsk& ask, const RemotePace& pace, size_t reach_tokens, uint64_t bytes);
+// How long a request waits for the plan's objects: some times longer than they should take, and
+// never longer than their prefill would.
+double FetchWaitMs(const RemoteAsk& ask, const RemotePace& pace, const RemotePlan& plan);
 
 class RemotePlanner {
  public:

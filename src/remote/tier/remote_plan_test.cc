@@ -128,6 +128,16 @@ TEST_F(RemotePlanTest, FetchesOnlyWhatPays) {
   EXPECT_TRUE(Plan().items.empty());
 }
 
+TEST_F(RemotePlanTest, WaitsSomeTimesTheExpectedTimeAndNeverLongerThanPrefill) {
+  RemotePlan plan;
+  plan.reach_tokens = 8000;
+  plan.bytes = 100'000'000;
+  EXPECT_NEAR(FetchWaitMs(ask_, {100e3, 1, 500}, plan), 4000, 10);
+  EXPECT_EQ(FetchWaitMs(ask_, {10e3, 1, 500}, plan), 8000);
+  plan.bytes = 1000;
+  EXPECT_EQ(FetchWaitMs(ask_, {100e3, 1, 500}, plan), 200);
+}
+
 TEST_F(RemotePlanTest, LocalAndUselessObjectsAreLeftOut) {
   ask_.snapshots_need_kv = false;
   Store(Snapshot(TokensOf(7000, 1)));

@@ -77,8 +77,10 @@ RemoteTier::State RemoteTier::StateOf(Ticket ticket) {
   if (found == lookups_.end()) return State::kDone;
   Lookup& lookup = found->second;
   if (lookup.state == State::kDone) return State::kDone;
-  if (options_.clock->NowMs() - lookup.begin_ms < lookup.wait_ms) return lookup.state;
+  const double waited_ms = options_.clock->NowMs() - lookup.begin_ms;
+  if (waited_ms < lookup.wait_ms) return lookup.state;
   fetcher_.CountTooSlow();
+  if (lookup.state == State::kFetching) fetcher_.NoteUnfinished(lookup.fetch_bytes, waited_ms);
   lookup.state = State::kDone;
   return State::kDone;
 }
@@ -160,8 +162,8 @@ void RemoteTier::StartFetches(Lookup* lookup, RemotePlan plan) {
   }
   lookup->state = State::kFetching;
   lookup->begin_ms = options_.clock->NowMs();
-  // From then on prefill would have been faster.
-  lookup->wait_ms = PrefillMs(*lookup->ask, plan.reach_tokens - lookup->ask->reach_tokens);
+  lookup->wait_ms = FetchWaitMs(*lookup->ask, fetcher_.pace(), plan);
+  lookup->fetch_bytes = plan.bytes;
   for (RemoteItem& item : plan.items) {
     const RemoteId id = item.entry.id;
     lookup->missing.push_back(id);

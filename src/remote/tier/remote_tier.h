@@ -85,6 +85,7 @@ class RemoteTier {
     State state = State::kLooking;
     double begin_ms = 0;                 // of this state
     double wait_ms = 0;                  // how long this state may last
+    uint64_t fetch_bytes = 0;            // of all that is fetched for it
     std::vector<RemoteId> missing = {};  // being fetched
     // No request waits for it: it shows whether the index answers again.
     bool probes = false;

@@ -184,7 +184,8 @@ Result<uint64_t> RemoteUploader::Send(Step* step) {
   const Status put = options_->objects->Put(path, sealed, DeadlineIn(ms_max));
   objects_breaker_->Note(put);
   if (!put) return tl::unexpected(put.error());
-  pace_.AddTransfer(sealed.size(), options_->clock->NowMs() - begin_ms);
+  const double now_ms = options_->clock->NowMs();
+  pace_.AddTransfer(sealed.size(), now_ms - begin_ms, now_ms);
   ++uploaded_;
   uploaded_bytes_ += sealed.size();
   return sealed.size();

@@ -42,7 +42,7 @@ class RemoteUploader {
   // Whether calls may be made now.
   bool MayUpload() { return objects_breaker_->AllowsWrite() && index_breaker_->AllowsWrite(); }
 
-  double bytes_per_ms() const { return pace_.bytes_per_ms(); }
+  double bytes_per_ms() const { return pace_.bytes_per_ms(options_->clock->NowMs()); }
   // Fills in the figures of uploads.
   void AddTo(RemoteStats* stats) const;
 

@@ -4,6 +4,7 @@
 #include <hiredis/hiredis_ssl.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace cairn {
@@ -91,7 +93,7 @@ class HiredisClient final : public ValkeyClient {
                                        Deadline deadline) override {
     if (commands.empty()) return std::vector<ValkeyReply>{};
     // The server may have closed a connection that was idle; a new one tells.
-    if (Connection idle = TakeIdle()) {
+    if (Connection idle = cancelled_ ? nullptr : TakeIdle()) {
       auto replies = RunOn(std::move(idle), commands, deadline);
       if (replies || replies.error().code != ErrorCode::kInternal) return replies;
       DropIdle();
@@ -105,7 +107,11 @@ class HiredisClient final : public ValkeyClient {
     return replies;
   }
 
-  void Cancel() override { cancelled_ = true; }
+  void Cancel() override {
+    cancelled_ = true;
+    const std::lock_guard lock(mutex_);
+    for (const int socket : busy_) ::shutdown(socket, SHUT_RDWR);
+  }
 
  private:
   // kInternal: the connection broke.
@@ -129,7 +135,8 @@ class HiredisClient final : public ValkeyClient {
     idle_.clear();
   }
 
-  Result<Connection> Connect(Deadline deadline) const {
+  Result<Connection> Connect(Deadline deadline) {
+    if (cancelled_) return Fail(ErrorCode::kUnavailable, "the call was cancelled");
     const double ms = std::min(MsUntil(deadline), kConnectMsMax);
     if (ms <= 0) return Fail(ErrorCode::kTimedOut, "no time was left to connect");
     Connection connection(
@@ -184,9 +191,29 @@ class HiredisClient final : public ValkeyClient {
     return replies;
   }
 
+  // While it lives, Cancel ends the calls on the connection.
+  class Cancellable {
+   public:
+    Cancellable(HiredisClient* client, int socket) : client_(client), socket_(socket) {
+      const std::lock_guard lock(client_->mutex_);
+      client_->busy_.insert(socket_);
+    }
+    ~Cancellable() {
+      const std::lock_guard lock(client_->mutex_);
+      client_->busy_.erase(socket_);
+    }
+    Cancellable(const Cancellable&) = delete;
+    Cancellable& operator=(const Cancellable&) = delete;
+
+   private:
+    HiredisClient* const client_;
+    const int socket_;
+  };
+
   Result<std::vector<ValkeyReply>> Exchange(redisContext* connection,
                                             const std::vector<Command>& commands,
-                                            Deadline deadline) const {
+                                            Deadline deadline) {
+    const Cancellable cancellable(this, connection->fd);
     for (const Command& command : commands) {
       std::vector<const char*> arguments;
       std::vector<size_t> sizes;
@@ -226,6 +253,7 @@ class HiredisClient final : public ValkeyClient {
   std::atomic<bool> cancelled_{false};
   std::mutex mutex_;
   std::vector<Connection> idle_;  // guarded by mutex_
+  std::set<int> busy_;            // sockets of calls, guarded by mutex_
 };
 
 }  // namespace

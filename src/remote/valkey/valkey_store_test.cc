@@ -216,6 +216,20 @@ TEST_F(ValkeyTest, StoppedServerIsATimeoutAndAKilledOneIsUnavailable) {
   EXPECT_EQ(objects_->Get("v1/x", 10, Soon()).error().code, ErrorCode::kUnavailable);
 }
 
+TEST_F(ValkeyTest, CancelEndsTheCallThatHangsAndRefusesLaterOnes) {
+  ASSERT_TRUE(objects_->Put("v1/x", BytesLike(10, 1), Soon()));
+  server_->Signal(SIGSTOP);
+  std::thread canceller([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    objects_->Cancel();
+  });
+  // A server that sends nothing would be a timeout.
+  EXPECT_EQ(objects_->Get("v1/x", 10, Soon()).error().code, ErrorCode::kUnavailable);
+  canceller.join();
+  server_->Signal(SIGCONT);
+  EXPECT_FALSE(objects_->Get("v1/x", 10, Soon()));
+}
+
 TEST(ValkeyCredentials, AreOneLine) {
   ValkeyOptions options;
   ASSERT_TRUE(ParseValkeyCredentials("cairn:secret:with:colons\n", &options));
