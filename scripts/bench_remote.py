@@ -7,8 +7,9 @@
 
 The stores are real ones on this machine: a Valkey (or Redis), and SeaweedFS with a Valkey as its
 index; what is not installed is skipped with its reason. Times are those of a whole request for one
-token, as its client sees them. The plays are in bench_remote_plays.py; result.json in
-build/bench-remote has all figures, and the page their medians.
+token, as its client sees them. The plays are in bench_remote_plays.py. result.json in
+build/bench-remote has all figures of each part, and the page their medians; with --parts the others
+are taken from there.
 """
 
 import argparse
@@ -16,7 +17,6 @@ import json
 import shutil
 import statistics
 import sys
-import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -28,6 +28,7 @@ import tiers  # noqa: E402
 from bench_server import ROOT, fail, made_model  # noqa: E402
 
 WORK = ROOT / "build" / "bench-remote"
+RESULT = WORK / "result.json"
 # One architecture of each class of memory, with its layers; as `make bench-peers` makes them.
 MADE = {"attention": ("qwen3", 2), "hybrid": ("qwen35", 4), "sliding-window": ("gpt-oss", 2),
         "recurrent": ("mamba2", 4)}
@@ -136,13 +137,13 @@ TEXTS = {
 }
 
 
-def page(args, results: dict, skips: list, seconds: float) -> str:
+def page(args, results: dict, skips: list) -> str:
     words = {"tokens": args.tokens, "fault_tokens": args.fault_tokens,
              "shutdown_s": plays.SHUTDOWN_S, "answer_tokens": args.answer_tokens}
     lines = ["# The remote tier, measured", "",
-             "What [the remote tier](remote.md) gives and what it costs. Written by `make "
-             f"bench-remote` in {seconds / 60:.0f} minutes: made models of random weights, real "
-             f"stores on the same machine. Figures are medians of {args.repeat} runs.", ""]
+             "What [the remote tier](remote.md) gives and what it costs, on made models of random "
+             "weights and real stores on the same machine. Written by `make bench-remote`; figures "
+             f"are medians of {args.repeat} runs.", ""]
     for part, (title, head, text) in TEXTS.items():
         if part in results:
             lines += [f"## {title}", "", text.format(**words), "", *table(head, results[part][0])]
@@ -178,12 +179,14 @@ def main():
     args = parsed()
     if not args.cairn.is_file():
         fail(f"there is no program {args.cairn}; `make build` makes it")
+    results = {}
+    if args.parts != PARTS and RESULT.is_file():
+        results = json.loads(RESULT.read_text())
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     made = {"hybrid": MADE["hybrid"]} if args.quick else MADE
     args.models = [args.model.resolve()] if args.model else [
         made_model(args.lab, *made[name]) for name in sorted(made, key=lambda name: name == "hybrid")]
-    begin = time.monotonic()
     stores, skips = [], []
     for store in (tiers.Valkey(), tiers.Seaweed()):
         if reason := store.missing():
@@ -193,16 +196,14 @@ def main():
             stores.append(store)
     if not stores:
         fail(skips[0])
-    results = {}
     for part, measure in [("moved", lambda: moved_rows(args, stores)),
                           ("refused", lambda: refused_rows(args, stores[0])),
                           ("faults", lambda: fault_rows(args, stores[0])),
                           ("idle", lambda: idle_rows(args, stores[0]))]:
         if part in args.parts:
             results[part] = measure()
-    (WORK / "result.json").write_text(
-        json.dumps({part: seen for part, (_, seen) in results.items()}, indent=1) + "\n")
-    args.out.write_text(page(args, results, skips, time.monotonic() - begin))
+            RESULT.write_text(json.dumps(results, indent=1) + "\n")
+    args.out.write_text(page(args, results, skips))
     say(f"written: {args.out}")
 
 

@@ -12,6 +12,7 @@ from bench_resume import Conversation
 from bench_server import ROOT, Server, fail
 from topology import free_port
 
+SHORT_TOKENS = 300
 SLOW_KIB_S = 512
 SLOW_TALKS = 4
 SHUTDOWN_S = 5
@@ -88,7 +89,7 @@ def with_flag(flags: list, name: str, value: str) -> list:
 
 def refuse_short(args, model, store, seed: int) -> dict:
     """A conversation that is not worth a lookup."""
-    conversation = Conversation(args.fault_tokens // 3, seed)
+    conversation = Conversation(SHORT_TOKENS, seed)
     with started(store, args):
         with serve(args, model, "one", store.flags("one")) as one:
             conversation.begin(one)
