@@ -3,13 +3,13 @@
 `make bench-remote`.
 
     bench_remote.py [--cairn FILE] [--lab FILE] [--model FILE] [--tokens N] [--repeat N]
-                    [--parts moved,refused,faults,idle] [--out FILE] [--quick]
+                    [--parts moved,refused,faults,idle | --no-runs] [--out FILE] [--quick]
 
 The stores are real ones on this machine: a Valkey (or Redis), and SeaweedFS with a Valkey as its
 index; what is not installed is skipped with its reason. Times are those of a whole request for one
 token, as its client sees them. The plays are in bench_remote_plays.py. result.json in
 build/bench-remote has all figures of each part, and the page their medians; with --parts the others
-are taken from there.
+are taken from there, with --no-runs all.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import json
 import shutil
 import statistics
 import sys
+import textwrap
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -114,6 +115,10 @@ def table(head: list, rows: list) -> list:
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
 
 
+def paragraph(text: str) -> str:
+    return textwrap.fill(text, 100, break_long_words=False, break_on_hyphens=False)
+
+
 TEXTS = {
     "moved": ("A conversation that moves", ["model", "store", "anew, ms", "moved, ms",
               "moved / anew", "restarted, ms", "tokens prefilled anew", "moved", "MiB fetched"],
@@ -127,12 +132,12 @@ TEXTS = {
     "faults": ("While the store fails", ["store", "requests", "failed", "first 10 s, ms",
                "after, ms", "stop"],
                "Next turns of conversations of about {fault_tokens:,} tokens that the store has, "
-               "one after the other, on a server that has none of them; each time first token is "
-               "given as median / slowest. Where the store cannot be read, prefill is all that is "
+               "one after the other, on a server that has none of them. Times to the first token "
+               "are median / slowest. Where the store cannot be read, prefill is all that is "
                "left, as without a tier; the first requests also wait for their lookup, at most "
                "50 ms. *stop* is the time from SIGTERM to the server's end, with a "
                "`--shutdown-timeout` of {shutdown_s} s."),
-    "idle": ("What it costs when nothing moves", ["", "without a tier", "with", "difference"],
+    "idle": ("Cost when nothing moves", ["", "without a tier", "with", "difference"],
              "An answer of {answer_tokens} tokens on a server whose uploads have ended."),
 }
 
@@ -141,12 +146,12 @@ def page(args, results: dict, skips: list) -> str:
     words = {"tokens": args.tokens, "fault_tokens": args.fault_tokens,
              "shutdown_s": plays.SHUTDOWN_S, "answer_tokens": args.answer_tokens}
     lines = ["# The remote tier, measured", "",
-             "What [the remote tier](remote.md) gives and what it costs, on made models of random "
-             "weights and real stores on the same machine. Written by `make bench-remote`; figures "
-             f"are medians of {args.repeat} runs.", ""]
+             paragraph("The gains and costs of [the remote tier](remote.md), on made models of "
+                       "random weights and real stores on the same machine. `make bench-remote` "
+                       f"writes this page; figures are medians of {args.repeat} runs."), ""]
     for part, (title, head, text) in TEXTS.items():
         if part in results:
-            lines += [f"## {title}", "", text.format(**words), "", *table(head, results[part][0])]
+            lines += [f"## {title}", "", paragraph(text.format(**words)), "", *table(head, results[part][0])]
     lines += [f"Skipped: {skip}." for skip in skips]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -159,6 +164,7 @@ def parsed():
     parser.add_argument("--tokens", type=int)
     parser.add_argument("--repeat", type=int)
     parser.add_argument("--parts", type=lambda text: text.split(","), default=PARTS)
+    parser.add_argument("--no-runs", dest="parts", action="store_const", const=[])
     parser.add_argument("--out", type=Path)
     parser.add_argument("--quick", action="store_true", help="does the chain work? A minute.")
     args = parser.parse_args()
@@ -184,6 +190,7 @@ def main():
         results = json.loads(RESULT.read_text())
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
+    RESULT.write_text(json.dumps(results, indent=1) + "\n")
     made = {"hybrid": MADE["hybrid"]} if args.quick else MADE
     args.models = [args.model.resolve()] if args.model else [
         made_model(args.lab, *made[name]) for name in sorted(made, key=lambda name: name == "hybrid")]

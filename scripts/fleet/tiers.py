@@ -59,7 +59,7 @@ class SharedFolder:
 class Valkey:
     """A folder for each server, and behind them one Valkey (or Redis) that they share."""
 
-    name = "remote tier"
+    name = "Valkey"
 
     def __init__(self):
         self._work = self.process = self.url = None
