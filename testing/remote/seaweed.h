@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/read_file.h"
 #include "remote/remote_objects.h"
 #include "remote/s3/s3_objects.h"
 #include "testing/remote/real_server.h"
@@ -76,16 +77,17 @@ class Seaweed {
     options.secret_key = kSecret;
     return options;
   }
-  // Waits until it accepts objects.
+  // Waits until it accepts objects. The message of the error ends with the server's log.
   Status WaitUntilAccepting(RemoteObjects* objects) {
-    if (!server_->WaitUntilListening(60)) return Fail(ErrorCode::kUnavailable, "it does not start");
-    Status put;
-    for (int i = 0; i < 200; ++i) {
-      put = objects->Put("v1/first", Bytes(10, 1), DeadlineIn(20'000));
-      if (put) break;
+    std::string why = "it does not listen";
+    for (int i = 0; i < 200 && server_->WaitUntilListening(60); ++i) {
+      const Status put = objects->Put("v1/first", Bytes(10, 1), DeadlineIn(20'000));
+      if (put) return {};
+      why = put.error().message;
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
-    return put;
+    const std::string log = ReadFile(server_->folder() + "/log").value_or("no log");
+    return Fail(ErrorCode::kUnavailable, why + "\n" + log);
   }
 
  private:
