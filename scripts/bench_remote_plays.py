@@ -147,7 +147,7 @@ def refuse_slow(args, model, store, seed: int) -> dict:
                 conversation.begin(one)
             wait_until_uploaded(one)
         flags = store.flags("two")
-        proxy = SlowProxy(int(store.url.rsplit(":", 1)[1]), SLOW_KIB_S)
+        proxy = SlowProxy(store.port, SLOW_KIB_S)
         flags = with_flag(flags, "--remote", f"valkey://127.0.0.1:{proxy.port}")
         with serve(args, model, "two", flags) as two:
             times = [conversation.go_on(two)[0] for conversation in talks]
@@ -189,8 +189,7 @@ def damage(port: int):
 
 def faults_of(store) -> dict:
     """By name: what is done to the store, and what ends it. None: there is no tier."""
-    port = int(store.url.rsplit(":", 1)[1])
-    process = store.process
+    port, process = store.port, store.process
     return {
         "no tier": None,
         "works": (lambda: None, lambda: None),

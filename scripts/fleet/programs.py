@@ -23,6 +23,13 @@ def begin(command: list[str], log_path: Path) -> subprocess.Popen:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
+def end(process: subprocess.Popen | None):
+    """Kills the process, if there is one."""
+    if process is not None:
+        process.kill()
+        process.wait()
+
+
 def wait_for_port(host: str, port: int, process: subprocess.Popen, log_path: Path):
     end = time.monotonic() + START_S
     while True:

@@ -9,8 +9,14 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import POLL_S, START_S, begin, make_secret, program, wait_for_port
+from programs import POLL_S, START_S, begin, end, make_secret, program, wait_for_port
 from topology import free_port
+
+
+def fresh_folder(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
 
 
 class NoTier:
@@ -62,7 +68,7 @@ class Valkey:
     name = "Valkey"
 
     def __init__(self):
-        self._work = self.process = self.url = None
+        self._work = self.process = self.url = self.port = None
 
     @staticmethod
     def _program() -> str | None:
@@ -76,11 +82,10 @@ class Valkey:
                 "names one)")
 
     def start(self, work: Path, address: tuple[str, int]):
-        self._work = work / "remote"
-        shutil.rmtree(self._work, ignore_errors=True)
-        self._work.mkdir(parents=True)
+        self._work = fresh_folder(work / "remote")
         make_secret(self._work / "remote.key")
         host, port = address
+        self.port = port
         log_path = self._work / "valkey.log"
         self.process = begin(
             [self._program(), "--bind", host, "--port", str(port), "--dir", str(self._work),
@@ -98,10 +103,8 @@ class Valkey:
                 "--remote-min-ms", "0"]
 
     def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        end(self.process)
+        self.process = None
         shutil.rmtree(self._work, ignore_errors=True)
 
 
@@ -130,9 +133,7 @@ class JuiceFs:
 
     def start(self, work: Path, address: tuple[str, int]):
         self._metadata.start(work, address)
-        self._work = work / "juicefs"
-        shutil.rmtree(self._work, ignore_errors=True)
-        self._work.mkdir(parents=True)
+        self._work = fresh_folder(work / "juicefs")
         with (self._work / "format.log").open("w") as log:
             subprocess.run([self._program(), "format", self._url(), "fleet", "--storage", "file",
                             "--bucket", f"{self._work}/data/", "--trash-days", "0"], check=True,
@@ -149,9 +150,9 @@ class JuiceFs:
                          "--no-usage-report", "--cache-dir", str(self._work / f"cache-{place}")],
                         log_path)
         self._mounts[place] = process, folder
-        end = time.monotonic() + START_S
+        deadline = time.monotonic() + START_S
         while not folder.is_mount():
-            if process.poll() is not None or time.monotonic() > end:
+            if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"JuiceFS is not mounted; see {log_path}")
             time.sleep(POLL_S)
         return ["--cache-disk", "1", "--cache-dir", str(folder / "cache")]
@@ -186,9 +187,7 @@ class Seaweed:
     def start(self, work: Path, address: tuple[str, int]):
         self._index.start(work, address)
         host, port = address[0], free_port()
-        self._work = work / "weed"
-        shutil.rmtree(self._work, ignore_errors=True)
-        self._work.mkdir(parents=True)
+        self._work = fresh_folder(work / "weed")
         access, secret = "fleet", os.urandom(16).hex()
         identity = {"name": "fleet", "credentials": [{"accessKey": access, "secretKey": secret}],
                     "actions": ["Admin", "Read", "Write", "List", "Tagging"]}
@@ -216,9 +215,7 @@ class Seaweed:
                 self._index.url, *self._index.folder_flags(place)]
 
     def stop(self):
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        end(self.process)
+        self.process = None
         shutil.rmtree(self._work, ignore_errors=True)
         self._index.stop()

@@ -20,15 +20,14 @@ class MeasuredPace {
   static constexpr double kAssumedBytesPerMs = 100e3;
 
   void AddTransfer(uint64_t bytes, double ms, double now_ms) {
-    // Small objects measure the round trip and not the speed.
-    if (bytes < kBytesMin || ms <= 0) return;
+    if (!Measures(bytes, ms)) return;
     const std::lock_guard lock(mutex_);
     const double before = At(now_ms);
     Set(before + kWeight * (static_cast<double>(bytes) / ms - before), now_ms);
   }
   // A transfer of so many bytes had not ended after `ms`.
   void AddUnfinished(uint64_t bytes, double ms, double now_ms) {
-    if (ms <= 0) return;
+    if (!Measures(bytes, ms)) return;
     const std::lock_guard lock(mutex_);
     Set(std::min(At(now_ms), static_cast<double>(bytes) / ms), now_ms);
   }
@@ -49,6 +48,9 @@ class MeasuredPace {
   static constexpr uint64_t kBytesMin = uint64_t{256} << 10;
   static constexpr double kWeight = 0.3;
   static constexpr double kDoubleMs = 20'000;
+
+  // Small objects measure the round trip and not the speed.
+  static bool Measures(uint64_t bytes, double ms) { return bytes >= kBytesMin && ms > 0; }
 
   // REQUIRES for both: mutex_ is held.
   double At(double now_ms) const {

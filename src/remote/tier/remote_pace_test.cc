@@ -11,6 +11,7 @@ TEST(MeasuredPace, FollowsTransfersAndIgnoresSmallOnes) {
   MeasuredPace pace;
   EXPECT_EQ(pace.bytes_per_ms(0), MeasuredPace::kAssumedBytesPerMs);
   pace.AddTransfer(1000, 1000, 0);
+  pace.AddUnfinished(1000, 1000, 0);
   EXPECT_EQ(pace.bytes_per_ms(0), MeasuredPace::kAssumedBytesPerMs);
   for (int i = 0; i < 40; ++i) pace.AddTransfer(kMib, 1, 0);
   EXPECT_NEAR(pace.bytes_per_ms(0), static_cast<double>(kMib), 10);

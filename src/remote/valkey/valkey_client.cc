@@ -93,7 +93,7 @@ class HiredisClient final : public ValkeyClient {
                                        Deadline deadline) override {
     if (commands.empty()) return std::vector<ValkeyReply>{};
     // The server may have closed a connection that was idle; a new one tells.
-    if (Connection idle = cancelled_ ? nullptr : TakeIdle()) {
+    if (Connection idle = TakeIdle()) {
       auto replies = RunOn(std::move(idle), commands, deadline);
       if (replies || replies.error().code != ErrorCode::kInternal) return replies;
       DropIdle();
