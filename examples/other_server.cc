@@ -62,7 +62,7 @@ size_t ComeBack(const cairn::CheckpointCache::MatchResult& match, cairn::Checkpo
   model->Clear();
   if (match.checkpoints.empty()) return 0;
   const cairn::Checkpoint& deepest = match.checkpoints.back();
-  // Pinned, it is not given up while it is read.
+  // Pinned, it is not evicted while it is read.
   const auto bytes = cache->Pin(deepest.id);
   if (!bytes) return 0;
   model->Restore(*bytes);
