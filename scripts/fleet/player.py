@@ -195,7 +195,8 @@ class Player:
             attempt.status = reply.status
             attempt.server = reply.getheader("x-served-by") or ""
             if reply.status != 200:
-                attempt.error = reply.read().decode(errors="replace")[:300] or "no body"
+                body = reply.read().decode(errors="replace")[:300]
+                attempt.error = f"status {reply.status}, {body or 'no body'}"
                 return ""
             ended = False
             for line in reply:
