@@ -88,7 +88,11 @@ void RemotePlanner::Verify(Candidate* candidate) const {
 
 size_t RemotePlanner::ReachOf(const Candidate& candidate) const {
   const RemoteEntry& entry = candidate.item.entry;
-  if (entry.kind != ObjectKind::kSegment) return candidate.is_whole ? entry.end : 0;
+  if (entry.kind != ObjectKind::kSegment) {
+    // Without logits, at least one token must be left to prefill.
+    const bool is_usable = entry.end < ask_->tokens.size() || entry.has_logits;
+    return candidate.is_whole && is_usable ? entry.end : 0;
+  }
   // Without snapshots, the front of a segment on the grid is as good as all of it.
   if (ask_->needs_snapshots) return 0;
   if (candidate.is_whole) return entry.end;

@@ -35,6 +35,7 @@ class RemotePlanTest : public testing::Test {
     entry.begin = header.begin;
     entry.end = header.tokens.size();
     entry.lineage = header.lineage;
+    entry.has_logits = header.logits_bytes > 0;
     entry.stored_bytes = bytes;
     const auto blocks = names_.front().Blocks(header.tokens);
     for (const size_t block : BlocksOf(header)) index_[blocks[block]].push_back(entry);
@@ -94,6 +95,17 @@ TEST_F(RemotePlanTest, RecurrentModelsNeedTheSnapshotAlone) {
   ask_.snapshots_need_kv = false;
   const RemoteEntry deep = Store(Snapshot(TokensOf(7000, 1)));
   EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{deep.id});
+}
+
+TEST_F(RemotePlanTest, SnapshotAtThePromptsEndServesOnlyWithItsLogits) {
+  ask_.snapshots_need_kv = false;
+  const RemoteEntry before = Store(Snapshot(TokensOf(8000, 1)));
+  ObjectHeader end = Snapshot(TokensOf(9000, 1));
+  Store(end);
+  EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{before.id});
+  end.logits_bytes = 16;
+  const RemoteEntry with_logits = Store(end);
+  EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{with_logits.id});
 }
 
 TEST_F(RemotePlanTest, MissingSegmentMakesTheSnapshotBehindItUseless) {
