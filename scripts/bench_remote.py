@@ -97,15 +97,20 @@ def fault_rows(args, store) -> tuple[list, list]:
     return rows, seen
 
 
+def idle_pairs(args) -> int:
+    return 2 * args.repeat + 2
+
+
 def idle_rows(args, store) -> tuple[list, list]:
     runs = []
-    for run in range(args.repeat + 2):
+    for run in range(idle_pairs(args)):
         runs.append(plays.idle(args, args.models[-1], store, seed=run))
         say(f"idle: {runs[-1]}")
     without, with_tier = median_of(runs, "without_tokens_s"), median_of(runs, "with_tokens_s")
+    ratio = statistics.median(run["with_tokens_s"] / run["without_tokens_s"] for run in runs)
     mib = median_of(runs, "with_mib") - median_of(runs, "without_mib")
     return [["tokens a second", f"{without:.0f}", f"{with_tier:.0f}",
-             f"{with_tier / without:.3f} times"],
+             f"{ratio:.3f} times"],
             ["resident memory, MiB", f"{median_of(runs, 'without_mib'):.0f}",
              f"{median_of(runs, 'with_mib'):.0f}", f"{mib:+.0f}"]], runs
 
@@ -128,7 +133,8 @@ TEXTS = {
               "restart, which reads its own folder."),
     "refused": ("Where a fetch does not pay", ["case", "without a tier, ms", "with, ms", "ratio"],
                 "The tier does not fetch where prefill would be as fast. A server that has just started "
-                "assumes a network of 1 Gbit/s; the conversations after the first find it measured."),
+                "assumes a network of 1 Gbit/s; the conversations after the first find it measured. "
+                "The short prompt is compared with a server that has a folder alone."),
     "faults": ("While the store fails", ["store", "requests", "failed", "first 10 s, ms",
                "after, ms", "stop"],
                "Next turns of conversations of about {fault_tokens:,} tokens that the store has, "
@@ -138,13 +144,15 @@ TEXTS = {
                "50 ms. *stop* is the time from SIGTERM to the server's end, with a "
                "`--shutdown-timeout` of {shutdown_s} s."),
     "idle": ("Cost when nothing moves", ["", "without a tier", "with", "difference"],
-             "An answer of {answer_tokens} tokens on a server whose uploads have ended."),
+             "An answer of {answer_tokens} tokens on a server whose uploads have ended, beside one "
+             "that has a folder alone. The difference is the median of {idle_pairs} pairs."),
 }
 
 
 def page(args, results: dict, skips: list) -> str:
     words = {"tokens": args.tokens, "fault_tokens": args.fault_tokens,
-             "shutdown_s": plays.SHUTDOWN_S, "answer_tokens": args.answer_tokens}
+             "shutdown_s": plays.SHUTDOWN_S, "answer_tokens": args.answer_tokens,
+             "idle_pairs": idle_pairs(args)}
     lines = ["# The remote tier, measured", "",
              paragraph("The gains and costs of [the remote tier](remote.md), on made models of "
                        "random weights and real stores on the same machine. `make bench-remote` "
