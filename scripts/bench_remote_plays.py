@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from bench_resume import Conversation
 from bench_server import ROOT, Server, fail
+from tiers import disk_flags
 from topology import free_port
 
 SHORT_TOKENS = 300
@@ -89,10 +90,6 @@ def with_flag(flags: list, name: str, value: str) -> list:
     return [*flags[:at + 1], value, *flags[at + 2:]]
 
 
-def disk_alone(args, name: str) -> list:
-    return ["--cache-disk", "1", "--cache-dir", str(args.work / name)]
-
-
 def refuse_short(args, model, store, seed: int) -> dict:
     """A conversation that is not worth a lookup, on new servers with and without the tier in turn."""
     conversation = Conversation(SHORT_TOKENS, seed)
@@ -107,7 +104,7 @@ def refuse_short(args, model, store, seed: int) -> dict:
                 figures["with_ms"].append(conversation.go_on(server)[0])
                 if server.metric("cairn_remote_fetched_total") > 0:
                     fail("a conversation below --remote-min-ms was fetched")
-            with serve(args, model, "without", disk_alone(args, f"alone-{seed}-{pair}")) as server:
+            with serve(args, model, "without", disk_flags(args.work / f"alone-{seed}-{pair}")) as server:
                 figures["without_ms"].append(conversation.go_on(server)[0])
     return {name: statistics.median(times) for name, times in figures.items()}
 
@@ -260,7 +257,7 @@ def idle(args, model, store, seed: int) -> dict:
     """The speed of one answer, and the memory of the server, when nothing is to move."""
     figures = {}
     with started(store, args):
-        pair = [("without", disk_alone(args, f"idle-{seed}")), ("with", store.flags("idle"))]
+        pair = [("without", disk_flags(args.work / f"idle-{seed}")), ("with", store.flags("idle"))]
         # The second server often finds a faster machine, so they take turns at being first.
         for name, flags in pair if seed % 2 == 0 else reversed(pair):
             with serve(args, model, f"idle-{name}", flags) as server:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 from fronts import Environment, FrontFile
-from programs import begin, make_secret, program, wait_for_port
+from programs import begin, kill, make_secret, program, wait_for_port
 
 GRPC = ("127.0.0.1", 9002)
 EVENTS_PORT, REPLAY_PORT = 5557, 5558
@@ -77,8 +77,7 @@ class Epp:
 
     def restart(self):
         """The EPP is killed and started again; Envoy goes on."""
-        self._epp.kill()
-        self._epp.wait()
+        kill(self._epp)
         self._start_epp()
 
     def _start_epp(self):

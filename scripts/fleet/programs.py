@@ -23,7 +23,7 @@ def begin(command: list[str], log_path: Path) -> subprocess.Popen:
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 
-def end(process: subprocess.Popen | None):
+def kill(process: subprocess.Popen | None):
     """Kills the process, if there is one."""
     if process is not None:
         process.kill()

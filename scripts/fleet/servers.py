@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import begin
+from programs import begin, kill
 
 START_S = 120
 STOP_S = 60
@@ -85,8 +85,7 @@ class Server:
 
     def kill(self):
         self.read_tokens()
-        self._process.kill()
-        self._process.wait()
+        kill(self._process)
 
     def stop(self) -> int:
         if self._process is None:

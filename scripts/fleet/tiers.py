@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import POLL_S, START_S, begin, end, make_secret, program, wait_for_port
+from programs import POLL_S, START_S, begin, kill, make_secret, program, wait_for_port
 from topology import free_port
 
 
@@ -17,6 +17,10 @@ def fresh_folder(folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
+
+
+def disk_flags(folder: Path) -> list[str]:
+    return ["--cache-disk", "1", "--cache-dir", str(folder)]
 
 
 class NoTier:
@@ -56,7 +60,7 @@ class SharedFolder:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def flags(self, _place: str) -> list[str]:
-        return ["--cache-disk", "1", "--cache-dir", str(self._folder)]
+        return disk_flags(self._folder)
 
     def stop(self):
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -98,12 +102,12 @@ class Valkey:
 
     def folder_flags(self, place: str) -> list[str]:
         """Those that do not name the store."""
-        return ["--cache-disk", "1", "--cache-dir", str(self._work / place), "--remote-insecure",
+        return [*disk_flags(self._work / place), "--remote-insecure",
                 "--remote-key-file", str(self._work / "remote.key"), "--remote-after-s", "1",
                 "--remote-min-ms", "0"]
 
     def stop(self):
-        end(self.process)
+        kill(self.process)
         self.process = None
         shutil.rmtree(self._work, ignore_errors=True)
 
@@ -155,7 +159,7 @@ class JuiceFs:
             if process.poll() is not None or time.monotonic() > deadline:
                 raise RuntimeError(f"JuiceFS is not mounted; see {log_path}")
             time.sleep(POLL_S)
-        return ["--cache-disk", "1", "--cache-dir", str(folder / "cache")]
+        return disk_flags(folder / "cache")
 
     def stop(self):
         for process, folder in self._mounts.values():
@@ -215,7 +219,7 @@ class Seaweed:
                 self._index.url, *self._index.folder_flags(place)]
 
     def stop(self):
-        end(self.process)
+        kill(self.process)
         self.process = None
         shutil.rmtree(self._work, ignore_errors=True)
         self._index.stop()
