@@ -1,7 +1,9 @@
 #include "cmd/serve/events/kv_event_flags.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -25,11 +27,21 @@ std::string Refused(const std::string& flags, const KvEventServer& server = kSer
   return options ? "" : options.error().message;
 }
 
-std::string FileWith(const std::string& text) {
-  const std::string path = testing::TempDir() + "kv_events_secret";
-  std::ofstream(path) << text;
-  return path;
-}
+// A secret's file of this process alone: ctest runs each test in a process of its own, and several
+// at once.
+class KvEventSecret : public testing::Test {
+ protected:
+  ~KvEventSecret() override { std::filesystem::remove(path_); }
+
+  // Returns the file's path; a later call replaces its text.
+  const std::string& FileWith(const std::string& text) {
+    std::ofstream(path_) << text;
+    return path_;
+  }
+
+ private:
+  const std::string path_ = testing::TempDir() + "kv_events_secret_" + std::to_string(getpid());
+};
 
 TEST(KvEventFlags, NothingIsPublishedWithoutAFlag) {
   const auto events = StartKvEvents(ParsedFlags("").kv_events, kServer, {});
@@ -54,7 +66,7 @@ TEST(KvEventFlags, AServerAtAnyAddressSaysItsOwn) {
   EXPECT_TRUE(Options(flags + "--kv-events-address 10.0.0.1:80", {"0.0.0.0", 8080, "m"}));
 }
 
-TEST(KvEventFlags, OtherAddressesThanLoopbackNeedASecret) {
+TEST_F(KvEventSecret, OtherAddressesThanLoopbackNeedOne) {
   for (const char* open : {"--kv-events tcp://*:5557", "--kv-events tcp://10.0.0.1:5557",
                            "--kv-events tcp://[fd00::1]:5557",
                            "--kv-events tcp://127.0.0.1:1 --kv-events-replay tcp://0.0.0.0:2"}) {
@@ -87,7 +99,7 @@ TEST(KvEventFlags, AModelWhoseNameSplitsATopicIsRefused) {
   EXPECT_NE(Refused(flags, {"127.0.0.1", 80, "a@b"}).find("--kv-events-model"), std::string::npos);
 }
 
-TEST(KvEventFlags, ASecretIsReadWithoutTheEndOfItsLineAndNeverRepeated) {
+TEST_F(KvEventSecret, IsReadWithoutTheEndOfItsLineAndNeverRepeated) {
   const std::string flags = "--kv-events tcp://127.0.0.1:5557 --kv-events-secret-file ";
   const Tokens prompt = {1, 2, 3};
   const auto options = Options(flags + FileWith("a secret of some length\n"));
@@ -99,7 +111,7 @@ TEST(KvEventFlags, ASecretIsReadWithoutTheEndOfItsLineAndNeverRepeated) {
   EXPECT_NE(Refused(flags + "/no/such/file").find("/no/such/file"), std::string::npos);
 }
 
-TEST(KvEventFlags, TheLogSaysWhereEventsAreAndNotTheSecret) {
+TEST_F(KvEventSecret, IsNotInTheLogThatSaysWhereEventsAre) {
   const std::string secret = "a secret of some length";
   std::string log;
   const auto events = StartKvEvents(
