@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,62 +14,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/process/spawn.h"
 
 namespace cairn {
 namespace {
 
 constexpr size_t kLineBytesMax = 16384;  // a longer line is split
-
-// The steps that posix_spawn takes in the child before the program starts.
-class SpawnSteps {
- public:
-  explicit SpawnSteps(int output) {
-    CHECK(posix_spawn_file_actions_init(&files_) == 0);
-    CHECK(posix_spawnattr_init(&attributes_) == 0);
-    bool added =
-        posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0;
-    added = added && posix_spawn_file_actions_adddup2(&files_, output, STDOUT_FILENO) == 0;
-    added = added && posix_spawn_file_actions_adddup2(&files_, output, STDERR_FILENO) == 0;
-    // Connections of clients must end when the router closes them.
-    added = added && posix_spawn_file_actions_addclosefrom_np(&files_, STDERR_FILENO + 1) == 0;
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    added = added && posix_spawnattr_setsigmask(&attributes_, &none) == 0;
-    added = added && posix_spawnattr_setsigdefault(&attributes_, &all) == 0;
-    // Ctrl-C at the terminal is for the router alone, which lets answers end first.
-    added = added && posix_spawnattr_setpgroup(&attributes_, 0) == 0;
-    added = added &&
-            posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                                       POSIX_SPAWN_SETPGROUP) == 0;
-    complete_ = added;
-  }
-  ~SpawnSteps() {
-    posix_spawn_file_actions_destroy(&files_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnSteps(const SpawnSteps&) = delete;
-  SpawnSteps& operator=(const SpawnSteps&) = delete;
-
-  // Returns an error number; 0: `pid` runs.
-  int Spawn(char* const* argv, char* const* environment, pid_t* pid) const {
-    if (!complete_) return ENOMEM;
-    return posix_spawn(pid, argv[0], &files_, &attributes_, argv, environment);
-  }
-
- private:
-  posix_spawn_file_actions_t files_ = {};
-  posix_spawnattr_t attributes_ = {};
-  bool complete_ = false;
-};
-
-std::vector<char*> Pointers(std::vector<std::string>* strings) {
-  std::vector<char*> pointers;
-  for (std::string& text : *strings) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // Returns a descriptor that is readable when the process has ended, or -1.
 int OpenPidFd(pid_t pid) {
@@ -135,18 +84,15 @@ void ChildProcess::Run() {
 }
 
 bool ChildProcess::Start(int output, std::string* error) {
-  std::vector<std::string> arguments = command_.argv;
-  std::vector<std::string> environment = command_.environment;
   const std::lock_guard<std::mutex> lock(mutex_);
-  pid_t pid = -1;
-  const int failed =
-      SpawnSteps(output).Spawn(Pointers(&arguments).data(), Pointers(&environment).data(), &pid);
-  if (failed != 0) {
-    *error = "cannot run " + arguments[0] + ": " + strerror(failed);
+  const auto pid =
+      SpawnChild(command_.argv, command_.environment, {.output = output, .error = output});
+  if (!pid) {
+    *error = pid.error().message;
     return false;
   }
-  pid_ = pid;
-  if (pending_ != 0) kill(pid, pending_);
+  pid_ = *pid;
+  if (pending_ != 0) kill(pid_, pending_);
   return true;
 }
 
@@ -207,11 +153,8 @@ ChildEnd ChildProcess::Wait() {
   const pid_t ended = waitpid(pid_, &status, 0);
   pid_ = -1;
   if (ended < 0) return {127, "its end was not seen"};
-  if (WIFSIGNALED(status)) {
-    const int number = WTERMSIG(status);
-    return {128 + number, "signal " + std::to_string(number) + " ended it"};
-  }
-  return {WEXITSTATUS(status), "it exited with code " + std::to_string(WEXITSTATUS(status))};
+  const int exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return {exit_code, HowChildEnded(status)};
 }
 
 }  // namespace cairn
