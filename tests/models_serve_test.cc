@@ -348,6 +348,17 @@ TEST_F(ModelsServeTest, KeepsWhatTheKeysOfClientsSaidApart) {
   EXPECT_EQ(Post("/v1/chat/completions", body, "anna").status, 401);
 }
 
+TEST_F(ModelsServeTest, WarnsOnSighupOfAKeyFileThatOthersCanRead) {
+  const std::string keys = files_ + "/keys";
+  std::ofstream(keys) << "anna\n";
+  using std::filesystem::perms;
+  std::filesystem::permissions(keys, perms::owner_all);
+  ServeModels({"--api-key-file", keys});
+  EXPECT_EQ(Log().find("every user of this machine can read it"), std::string::npos) << Log();
+  std::filesystem::permissions(keys, perms::owner_all | perms::others_read);
+  Hup("--api-key-file " + keys + ": every user of this machine can read it");
+}
+
 TEST_F(ModelsServeTest, LoadsAndUnloadsModelsByRequest) {
   WritePreset("[llama]\nalias = small\n[*]\nctx-size = 2048\n");
   ServeModels({"--models-preset", files_ + "/preset.ini", "--no-models-autoload"});

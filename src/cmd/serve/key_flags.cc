@@ -4,8 +4,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
+#include <utility>
 
 #include "base/read_file.h"
+#include "http/routes.h"
 
 namespace cairn {
 namespace {
@@ -127,6 +129,22 @@ Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& option
   return TlsCertificate::Load(options.ssl_cert_file, options.ssl_key_file);
 }
 
+HttpServerOptions ToHttpOptions(const ServeOptions& options, std::shared_ptr<ApiKeys> keys,
+                                std::shared_ptr<TlsCertificate> certificate, const ServerLog& log) {
+  HttpServerOptions http;
+  http.host = options.host;
+  http.port = options.port;
+  http.keys = std::move(keys);
+  http.certificate = std::move(certificate);
+  http.insecure = options.insecure;
+  http.cors_origins = options.cors_origins;
+  http.body_bytes_max = options.max_body_mib << 20;
+  http.key_requests_max = options.max_streams;
+  http.error_body = HttpErrorBody;
+  http.log = log.sink();
+  return http;
+}
+
 bool OthersCanRead(const std::string& path) {
   std::error_code error;
   const auto perms = std::filesystem::status(path, error).permissions();
@@ -138,13 +156,15 @@ void WarnOfReaders(const ServerLog& log, const char* flag, const std::string& fi
   log->warn("{} {}: every user of this machine can read it; chmod 600 it", flag, file);
 }
 
-bool ReloadCertificate(const ServerLog& log, TlsCertificate* certificate) {
+void ReloadCertificate(const ServerLog& log, const ServeOptions& options,
+                       TlsCertificate* certificate) {
+  if (certificate == nullptr) return;
   if (const Status reloaded = certificate->Reload(); !reloaded) {
     log->warn("SIGHUP: keeping the previous certificate: {}", reloaded.error().message);
-    return false;
+    return;
   }
   log->info("SIGHUP: reloaded the certificate");
-  return true;
+  WarnOfReaders(log, "--ssl-key-file", options.ssl_key_file);
 }
 
 std::string HideKeys(std::string message, const std::vector<std::string>& arguments) {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/server_log.h"
+#include "http/server.h"
 #include "http/tls.h"
 
 namespace cairn {
@@ -30,13 +31,19 @@ Result<std::vector<std::string>> KeysOf(const ServeOptions& options);
 // kInvalidArgument if only one was. Other errors are those of TlsCertificate::Load().
 Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& options);
 
+// Returns the options of an HTTP server with these flags. The caller adds answer_headers.
+HttpServerOptions ToHttpOptions(const ServeOptions& options, std::shared_ptr<ApiKeys> keys,
+                                std::shared_ptr<TlsCertificate> certificate, const ServerLog& log);
+
 // Returns whether every user of this machine may read the file.
 bool OthersCanRead(const std::string& path);
 // Warns if every user may read the flag's file. Does nothing if `file` is empty.
 void WarnOfReaders(const ServerLog& log, const char* flag, const std::string& file);
 
-// On SIGHUP: loads the certificate again and says so. Returns false if the previous one stays.
-bool ReloadCertificate(const ServerLog& log, TlsCertificate* certificate);
+// On SIGHUP: loads the certificate again, if there is one, and says so. Warns if every user may
+// read its key. An invalid file leaves the previous certificate in place.
+void ReloadCertificate(const ServerLog& log, const ServeOptions& options,
+                       TlsCertificate* certificate);
 
 // Returns `message` without the values of flags in `arguments` that may be meant as --api-key,
 // because error messages end up in logs.

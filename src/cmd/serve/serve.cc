@@ -154,9 +154,7 @@ class ServeRun {
   void Reload() {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
     if (keys_ == nullptr) return;  // they will be loaded anyway
-    if (certificate_ != nullptr && ReloadCertificate(logger_, certificate_.get())) {
-      WarnOfReaders(logger_, "--ssl-key-file", options_.ssl_key_file);
-    }
+    ReloadCertificate(logger_, options_, certificate_.get());
     if (!options_.api_key_file.empty()) {
       ReloadKeys();
     } else if (certificate_ == nullptr) {
@@ -294,18 +292,8 @@ class ServeRun {
     auto grammar = AnswerGrammarOf(options_);
     if (!grammar) return tl::unexpected(grammar.error());
     served_.grammar = std::move(*grammar);
-    HttpServerOptions http;
-    http.host = options_.host;
-    http.port = options_.port;
-    http.keys = keys_;
-    http.certificate = certificate_;
-    http.insecure = options_.insecure;
-    http.cors_origins = options_.cors_origins;
-    http.body_bytes_max = options_.max_body_mib << 20;
-    http.key_requests_max = options_.max_streams;
-    http.error_body = HttpErrorBody;
+    HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
-    http.log = logger_.sink();
     http_ = std::make_unique<HttpServer>(std::move(http));
     served_.defaults = options_.defaults;
     if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);

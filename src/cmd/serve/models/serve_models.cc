@@ -59,6 +59,7 @@ class RouterRun {
     if (Status keys = ReadKeys(); !keys) return keys;
     auto certificate = CertificateOf(options_);
     if (!certificate) return tl::unexpected(certificate.error());
+    WarnOfReaders(logger_, "--ssl-key-file", options_.ssl_key_file);
     certificate_ = std::move(*certificate);
     if (Status bound = StartHttp(std::move(read->models)); !bound) return bound;
     // With --port 0 this line has the port, so it is logged at every level.
@@ -96,7 +97,7 @@ class RouterRun {
   // May be called repeatedly, on one thread. An invalid file changes nothing.
   void Reload() {
     if (!is_ready_) return;
-    if (certificate_ != nullptr) ReloadCertificate(logger_, certificate_.get());
+    ReloadCertificate(logger_, options_, certificate_.get());
     if (options_.api_key_file.empty()) return;
     const auto texts = KeysOf(options_);
     const Status replaced = texts ? keys_->Replace(*texts) : Status(tl::unexpected(texts.error()));
@@ -105,6 +106,7 @@ class RouterRun {
       return;
     }
     logger_->info("SIGHUP: reloaded, {} API keys", keys_->size());
+    WarnOfReaders(logger_, "--api-key-file", options_.api_key_file);
     models_->Reload();
   }
 
@@ -130,20 +132,10 @@ class RouterRun {
   }
 
   Status StartHttp(std::vector<ModelEntry> models) {
-    HttpServerOptions http;
-    http.host = options_.host;
-    http.port = options_.port;
-    http.keys = keys_;
-    http.certificate = certificate_;
-    http.insecure = options_.insecure;
-    http.cors_origins = options_.cors_origins;
-    http.body_bytes_max = options_.max_body_mib << 20;
-    http.key_requests_max = options_.max_streams;
-    http.error_body = HttpErrorBody;
+    HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
     http.answer_headers = [this](std::string_view path) {
       return std::vector{RequestIdHeader(path, started_unix_s_, ++requests_)};
     };
-    http.log = logger_.sink();
     http_ = std::make_unique<HttpServer>(std::move(http));
     proxy_ = std::make_unique<Proxy>(keys_);
     MakeModels(std::move(models));
