@@ -32,7 +32,7 @@ BLOCK = 1 << 20
 
 
 def fail(what: str):
-    sys.exit(f"policies: {what}")
+    sys.exit(f"{Path(sys.argv[0]).stem}: {what}")
 
 
 def hash_of(path: Path) -> str:
@@ -198,27 +198,40 @@ class Runner:
         print(f"{count} {child.run.title()}: {told}, {child.seconds:.0f} s", flush=True)
 
 
-def parsed():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def parser_of(text: str, page: str, parts: list[str]) -> argparse.ArgumentParser:
+    """The arguments of a script that runs `cairn-lab sim` and writes docs/`page`.md."""
+    parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn-lab")
     parser.add_argument("--traces", type=Path, default=ROOT.parent / "shared" / "traces",
                         help="folder of the traces")
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
     parser.add_argument("--first", type=int, default=0,
                         help="only the first N lines of each trace, as a quick check; the page "
-                             "goes to build/policies/first-N then")
-    parser.add_argument("--only", default="", help="some parts: " + ", ".join(PARTS))
-    parser.add_argument("--all-pairs", action="store_true",
-                        help="every placement with every eviction, not only with the defaults")
+                             f"goes to build/{page}/first-N then")
+    parser.add_argument("--only", default="", help="some parts: " + ", ".join(parts))
     parser.add_argument("--no-runs", action="store_true",
                         help="write the page from what there is")
     parser.add_argument("--pause-while", type=Path, help="halt all runs while this file exists")
-    args = parser.parse_args()
-    unknown = [part for part in args.only.split(",") if part and part not in PARTS]
-    if unknown or args.jobs < 1 or args.first < 0:
-        fail(f"no part is named {', '.join(unknown)}; there are: {', '.join(PARTS)}" if unknown
-             else "--jobs is at least 1, and --first not negative")
+    return parser
+
+
+def checked(args, parts: list[str]):
+    """Sets args.parts, those of --only or all; fails where an argument has no meaning."""
+    asked = [part for part in args.only.split(",") if part]
+    unknown = [part for part in asked if part not in parts]
+    if unknown:
+        fail(f"no part is named {', '.join(unknown)}; there are: {', '.join(parts)}")
+    if args.jobs < 1 or args.first < 0:
+        fail("--jobs is at least 1, and --first not negative")
+    args.parts = asked or parts
     return args
+
+
+def parsed():
+    parser = parser_of(__doc__, "policies", PARTS)
+    parser.add_argument("--all-pairs", action="store_true",
+                        help="every placement with every eviction, not only with the defaults")
+    return checked(parser.parse_args(), PARTS)
 
 
 def main() -> int:
@@ -230,8 +243,7 @@ def main() -> int:
     traces = Traces(args.traces, scratch)
     results = Results(scratch / "results.json", program, traces)
     plan = planned(args.first, args.all_pairs, program.help)
-    wanted = [part for part in args.only.split(",") if part] or PARTS
-    runs = list(dict.fromkeys(run for part in wanted for run in plan.runs[part]))
+    runs = list(dict.fromkeys(run for part in args.parts for run in plan.runs[part]))
     failed = 0
     if not args.no_runs:
         runner = Runner(program, traces, results, scratch, args)

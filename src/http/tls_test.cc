@@ -114,7 +114,7 @@ TEST_F(TlsTest, NoFileIsFetchedFromAServerWhoseCertificateNobodySigned) {
 
 TEST_F(TlsTest, TellsWhoSpeaksPlainHttpWhatIsWrong) {
   ServeText();
-  PlainClient client(server_->port());
+  test::PlainConnection client(server_->port());
   client.Send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   const std::string answer = client.ReadAll();
   EXPECT_EQ(StatusOf(answer), 400);
@@ -126,7 +126,7 @@ TEST_F(TlsTest, ClosesOnWhatIsNeither) {
   ServeText();
   for (const std::string& bytes : {std::string(200, '\0'), std::string("\x16\x03\x01\xff\xff\x01"),
                                    std::string("SSH-2.0-x\r\n")}) {
-    PlainClient client(server_->port());
+    test::PlainConnection client(server_->port());
     client.Send(bytes + std::string(70'000, 'x'));
     EXPECT_TRUE(client.AtEnd());
     EXPECT_EQ(client.received().find("HTTP/1.1"), std::string::npos);
@@ -137,8 +137,8 @@ TEST_F(TlsTest, ClosesOnWhatIsNeither) {
 TEST_F(TlsTest, WhoIsSlowWithItsHandshakeIsClosedAsOneWhoIdles) {
   options_.idle_timeout_ms = 300;
   ServeText();
-  PlainClient silent(server_->port());
-  PlainClient half(server_->port());
+  test::PlainConnection silent(server_->port());
+  test::PlainConnection half(server_->port());
   half.Send(std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11));
   TlsClient shaken(server_->port());
   ASSERT_TRUE(shaken.Handshake());
@@ -156,8 +156,8 @@ bool IsServed(TlsClient* client) {
 TEST_F(TlsTest, WhoIsSlowWithItsHandshakeMakesRoomForOthers) {
   options_.threads_max = 3;
   ServeText();
-  PlainClient silent(server_->port());
-  PlainClient half(server_->port());
+  test::PlainConnection silent(server_->port());
+  test::PlainConnection half(server_->port());
   half.Send(std::string("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11));
   TlsClient shaken(server_->port());
   ASSERT_TRUE(shaken.Handshake());

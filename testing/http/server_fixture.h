@@ -5,12 +5,7 @@
 #ifndef CAIRN_TESTING_HTTP_SERVER_FIXTURE_H_
 #define CAIRN_TESTING_HTTP_SERVER_FIXTURE_H_
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <functional>
@@ -23,14 +18,14 @@
 #include <vector>
 
 #include "http/server.h"
+#include "testing/http/test_connection.h"
 #ifdef CAIRN_TEST_TLS
 #include "testing/http/tls_client.h"
 #endif
 
 namespace cairn {
 
-// Timeout for waits that should succeed; long enough for a busy machine.
-constexpr int kPatienceMs = 20'000;
+using test::kPatienceMs;
 
 // Returns whether `condition` becomes true in time.
 inline bool Eventually(const std::function<bool()>& condition) {
@@ -42,82 +37,10 @@ inline bool Eventually(const std::function<bool()>& condition) {
   return true;
 }
 
-class PlainClient {
- public:
-  explicit PlainClient(int port) : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
-  }
-  ~PlainClient() { Close(); }
-  PlainClient(const PlainClient&) = delete;
-  PlainClient& operator=(const PlainClient&) = delete;
-
-  bool connected() const { return connected_; }
-
-  void Close() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
-  // Returns false if the server accepts no more bytes.
-  bool Send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      if (n <= 0) return false;
-      bytes.remove_prefix(static_cast<size_t>(n));
-    }
-    return true;
-  }
-
-  // Reads until the received bytes contain `text`; returns false if the connection ends before.
-  bool ReadUntil(std::string_view text) {
-    while (received_.find(text) == std::string::npos) {
-      if (!ReadSome()) return false;
-    }
-    return true;
-  }
-
-  // Reads to the end of the connection and returns all received bytes.
-  const std::string& ReadAll() {
-    while (ReadSome()) {
-    }
-    return received_;
-  }
-
-  // Reads everything and returns whether the server has closed the connection.
-  bool AtEnd() {
-    while (ReadSome()) {
-    }
-    return ended_;
-  }
-
-  const std::string& received() const { return received_; }
-  void Forget() { received_.clear(); }
-
- private:
-  bool ReadSome() {
-    pollfd poll_fd = {fd_, POLLIN, 0};
-    if (poll(&poll_fd, 1, kPatienceMs) <= 0) return false;
-    char buffer[4096];
-    const ssize_t n = recv(fd_, buffer, sizeof(buffer), 0);
-    if (n > 0) received_.append(buffer, static_cast<size_t>(n));
-    if (n <= 0) ended_ = true;
-    return n > 0;
-  }
-
-  int fd_;
-  bool connected_ = false;
-  bool ended_ = false;
-  std::string received_;
-};
-
 #ifdef CAIRN_TEST_TLS
 using RawClient = test::TlsClient;
 #else
-using RawClient = PlainClient;
+using RawClient = test::PlainConnection;
 #endif
 
 class HttpServerTest : public testing::Test {

@@ -3,16 +3,12 @@
 #ifndef CAIRN_TESTING_HTTP_TLS_CLIENT_H_
 #define CAIRN_TESTING_HTTP_TLS_CLIENT_H_
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
-#include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -24,6 +20,7 @@
 #include "base/check.h"
 #include "http/tls.h"
 #include "testing/base/made_certificate.h"
+#include "testing/http/test_connection.h"
 
 namespace cairn::test {
 
@@ -43,8 +40,9 @@ inline std::shared_ptr<TlsCertificate> AnyCertificate() {
   return certificate;
 }
 
-// One connection. The handshake happens with the first Send or read, or in Handshake().
-class TlsClient {
+// One connection. The handshake happens with the first Send or read, or in Handshake(). Close()
+// sends no close notification of TLS.
+class TlsClient final : public TestConnection {
  public:
   struct Options {
     int version_max = 0;    // TLS1_1_VERSION …; 0: the newest that OpenSSL supports
@@ -52,14 +50,8 @@ class TlsClient {
   };
 
   explicit TlsClient(int port) : TlsClient(port, Options{}) {}
-  TlsClient(int port, const Options& options)
-      : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  TlsClient(int port, const Options& options) : TestConnection(port) {
     signal(SIGPIPE, SIG_IGN);  // OpenSSL's writes may raise it
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    connected_ = connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
     context_ = SSL_CTX_new(TLS_client_method());
     if (options.version_max != 0) {
       // Otherwise OpenSSL would not even offer the old versions.
@@ -73,18 +65,15 @@ class TlsClient {
       SSL_set_alpn_protos(ssl_, reinterpret_cast<const unsigned char*>(options.protocols.data()),
                           static_cast<unsigned>(options.protocols.size()));
     }
-    SSL_set_fd(ssl_, fd_);
+    SSL_set_fd(ssl_, fd());
     SSL_set_connect_state(ssl_);
   }
-  ~TlsClient() {
+  ~TlsClient() override {
     Close();
     SSL_free(ssl_);
     SSL_CTX_free(context_);
   }
-  TlsClient(const TlsClient&) = delete;
-  TlsClient& operator=(const TlsClient&) = delete;
 
-  bool connected() const { return connected_; }
   bool Handshake() { return SSL_do_handshake(ssl_) == 1; }
   std::string version() const { return SSL_get_version(ssl_); }
   std::string protocol() const {
@@ -102,70 +91,24 @@ class TlsClient {
     return text;
   }
 
-  // Closes the socket without a TLS close notification.
-  void Close() {
-    if (fd_ >= 0) close(fd_);
-    fd_ = -1;
-  }
-
-  // Returns false if the server accepts no more bytes.
-  bool Send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const int n = SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
-      if (n <= 0) return false;
-      bytes.remove_prefix(static_cast<size_t>(n));
-    }
-    return true;
-  }
-
-  // Reads until the received bytes contain `text`; returns false if the connection ends before.
-  bool ReadUntil(std::string_view text) {
-    while (received_.find(text) == std::string::npos) {
-      if (!ReadSome()) return false;
-    }
-    return true;
-  }
-
-  // Reads to the end of the connection and returns all received bytes.
-  const std::string& ReadAll() {
-    while (ReadSome()) {
-    }
-    return received_;
-  }
-
-  // Reads everything and returns whether the server has closed the connection.
-  bool AtEnd() {
-    while (ReadSome()) {
-    }
-    return ended_;
-  }
   // Whether the server sent a TLS close notification.
   bool WasToldOfTheEnd() const { return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0; }
 
-  const std::string& received() const { return received_; }
-  void Forget() { received_.clear(); }
-
- private:
-  static constexpr int kPatienceMs = 20'000;
-
-  bool ReadSome() {
-    pollfd poll_fd = {fd_, POLLIN, 0};
-    // Before the handshake the client sends first.
-    const bool waits = SSL_is_init_finished(ssl_) == 1 && SSL_pending(ssl_) == 0;
-    if (waits && poll(&poll_fd, 1, kPatienceMs) <= 0) return false;
-    char buffer[4096];
-    const int n = SSL_read(ssl_, buffer, sizeof(buffer));
-    if (n > 0) received_.append(buffer, static_cast<size_t>(n));
-    if (n <= 0) ended_ = true;
-    return n > 0;
+ protected:
+  ssize_t Write(std::string_view bytes) override {
+    return SSL_write(ssl_, bytes.data(), static_cast<int>(bytes.size()));
+  }
+  ssize_t Read(char* buffer, size_t bytes_max) override {
+    return SSL_read(ssl_, buffer, static_cast<int>(bytes_max));
+  }
+  // Before the handshake the client sends first.
+  bool WaitsForSocket() const override {
+    return SSL_is_init_finished(ssl_) == 1 && SSL_pending(ssl_) == 0;
   }
 
-  int fd_;
-  bool connected_ = false;
-  bool ended_ = false;
+ private:
   SSL_CTX* context_ = nullptr;
   SSL* ssl_ = nullptr;
-  std::string received_;
 };
 
 }  // namespace cairn::test

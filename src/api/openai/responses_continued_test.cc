@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -15,36 +14,14 @@
 #include "api/openai/responses_request.h"
 #include "testing/api/pair_engine.h"
 #include "testing/chat/test_templates.h"
+#include "testing/engine/one_answer_engine.h"
 
 namespace cairn {
 namespace {
 
-// Answers every prompt with one text, a token a byte; texts are tokenised in pairs, so a text that
-// is tokenised again has other tokens than it was generated as.
-class SpellingEngine final : public test::PairEngine {
- public:
-  SpellingEngine(const FakeEngineOptions& options, std::string answer)
-      : PairEngine(options), answer_(std::move(answer)) {}
-
-  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& /*params*/) override {
-    return std::make_unique<Speller>(answer_);
-  }
-
- private:
-  class Speller final : public Sampler {
-   public:
-    explicit Speller(std::string answer) : answer_(std::move(answer)) {}
-    Token Sample(std::span<const float> /*logits*/) override {
-      return told_ == answer_.size() ? kMessageEnd : static_cast<Token>(answer_[told_++]);
-    }
-
-   private:
-    const std::string answer_;
-    size_t told_ = 0;
-  };
-
-  const std::string answer_;
-};
+// Texts are tokenised in pairs, so an answer that is tokenised again has other tokens than it was
+// generated as.
+using SpellingEngine = test::OneAnswerEngine<test::PairEngine>;
 
 class ContinuedServer {
  public:

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <memory>
-#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,7 +11,7 @@
 #include "api/answer/answer_reader.h"
 #include "api/chat_service.h"
 #include "testing/chat/test_templates.h"
-#include "testing/engine/fake_engine.h"
+#include "testing/engine/one_answer_engine.h"
 
 namespace cairn {
 namespace {
@@ -29,32 +28,6 @@ const std::string& Said() {
   static const std::string text(400, 's');
   return text;
 }
-
-// Answers every prompt with one text.
-class OneAnswerEngine final : public FakeEngine {
- public:
-  OneAnswerEngine(const FakeEngineOptions& options, std::string answer)
-      : FakeEngine(options), answer_(std::move(answer)) {}
-
-  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& /*params*/) override {
-    return std::make_unique<Teller>(answer_);
-  }
-
- private:
-  class Teller final : public Sampler {
-   public:
-    explicit Teller(std::string answer) : answer_(std::move(answer)) {}
-    Token Sample(std::span<const float> /*logits*/) override {
-      return told_ == answer_.size() ? kMessageEnd : static_cast<Token>(answer_[told_++]);
-    }
-
-   private:
-    const std::string answer_;
-    size_t told_ = 0;
-  };
-
-  const std::string answer_;
-};
 
 class PrefetchServed {
  public:
@@ -123,7 +96,7 @@ class PrefetchServed {
   }
 
   SteadyClock clock_;
-  OneAnswerEngine engine_;
+  OneAnswerEngine<FakeEngine> engine_;
   CheckpointCache cache_;
   Scheduler scheduler_;
   const std::unique_ptr<ChatTemplate> template_;
