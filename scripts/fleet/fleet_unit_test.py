@@ -142,11 +142,11 @@ class PlayerTest(unittest.TestCase):
         self.assertEqual(played, SIZES.conversations * SIZES.turns)
         self.assertEqual([each.turn for each in again.attempts],
                          [SIZES.turns] * SIZES.conversations)
-        self.assertEqual(again.last_servers(), {each.session: "b" for each in conversations})
+        self.assertEqual(again.last_servers(), {each.number: "b" for each in conversations})
 
     def test_servers_that_a_front_names_by_address_get_their_place(self):
-        self.player.attempts = [player.Attempt("s", 0, scenarios.CHAT, server="10.0.0.1:80"),
-                                player.Attempt("s", 1, scenarios.CHAT, server="a")]
+        self.player.attempts = [player.Attempt("s", 0, 0, scenarios.CHAT, server="10.0.0.1:80"),
+                                player.Attempt("s", 0, 1, scenarios.CHAT, server="a")]
         self.player.name_servers([SimpleNamespace(place="c", address="10.0.0.1:80")])
         self.assertEqual([each.server for each in self.player.attempts], ["c", "a"])
 
@@ -311,6 +311,17 @@ class BoundsTest(unittest.TestCase):
         for event in ("drained", "front restarted"):
             self.assertIn("1 requests", self.play(event=event, failed=1).misses()[0])
         self.assertIn("front-file", self.play(event="drained", front_file="no").misses()[0])
+
+    def test_conversations_of_one_session_have_servers_of_their_own(self):
+        attempts = [player.Attempt("s", number, turn, scenarios.CHAT, server=server)
+                    for turn in range(2) for number, server in enumerate("ab")]
+        play = self.play()
+        run.Fleet._sum_up(play, SimpleNamespace(attempts=attempts))
+        self.assertEqual((play.turns, play.moved), (4, 0))
+        attempts[-1].server = "a"
+        play = self.play()
+        run.Fleet._sum_up(play, SimpleNamespace(attempts=attempts))
+        self.assertEqual((play.turns, play.moved), (4, 1))
 
     def test_after_the_quiet_every_turn_finds_its_server_and_its_history(self):
         quiet = {"quiet_turns": 24, "turn_tokens": 400}

@@ -23,6 +23,7 @@ class Attempt:
     """One request."""
 
     session: str
+    conversation: int  # its number
     turn: int
     api: str
     server: str = ""  # who answered, as far as known
@@ -129,8 +130,9 @@ class Player:
             attempt.server = places.get(attempt.server, attempt.server)
 
     def last_servers(self) -> dict:
-        """The server that answered each session last."""
-        return {attempt.session: attempt.server for attempt in self.attempts if not attempt.error}
+        """The server that answered each conversation last."""
+        return {attempt.conversation: attempt.server for attempt in self.attempts
+                if not attempt.error}
 
     @staticmethod
     def _when_half(half: threading.Event, halfway, errors: list):
@@ -167,7 +169,8 @@ class Player:
 
     def _take_turn(self, conversation: Conversation) -> bool:
         for _ in range(TRIES_MAX):
-            attempt = Attempt(conversation.session, len(conversation.answers), conversation.api)
+            attempt = Attempt(conversation.session, conversation.number,
+                              len(conversation.answers), conversation.api)
             answer = self._send(conversation, attempt)
             attempt.ended_s = time.monotonic()
             with self._lock:

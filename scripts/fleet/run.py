@@ -105,7 +105,7 @@ class Play:
     ratio: float = 0.0  # of them to those of one server alone
     ratio_max: float | None = None
     turns: int = 0
-    moved: int = 0  # turns on another server than the one before
+    moved: int = 0  # turns on another server than their conversation's turn before
     failed: int = 0
     cut: int = 0  # of the failed ones: those streaming from the server that was killed
     first_token_ms_p50: float = 0.0
@@ -219,8 +219,8 @@ class Fleet:
         quiet.name_servers(servers)
         last_server = player.last_servers()
         play.quiet_turns = len(conversations)
-        play.quiet_moved = sum(last_server[session] != server
-                               for session, server in quiet.last_servers().items())
+        play.quiet_moved = sum(last_server[conversation] != server
+                               for conversation, server in quiet.last_servers().items())
         after = sum(server.read_tokens() for server in servers)
         play.quiet_tokens_per_turn = (after - before) / play.quiet_turns
 
@@ -236,9 +236,9 @@ class Fleet:
                                    f"{attempt.server or 'no server'}: {attempt.error}")
                 continue
             play.turns += 1
-            before = last_server.get(attempt.session)
+            before = last_server.get(attempt.conversation)
             play.moved += before is not None and before != attempt.server
-            last_server[attempt.session] = attempt.server
+            last_server[attempt.conversation] = attempt.server
         times = sorted(each.first_token_ms for each in player.attempts if each.began)
         if len(times) > 1:
             play.first_token_ms_p50 = statistics.median(times)

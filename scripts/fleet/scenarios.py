@@ -27,6 +27,7 @@ class Conversation:
     turns: list  # of str, a user's message, or ToolTurn
     api: str = CHAT
     session_header: str = ""
+    number: int = 0  # among all of the scenario
     answers: list[str] = field(default_factory=list)
 
 
@@ -96,9 +97,10 @@ IN_ROUNDS = ["crowd"]
 def make(name: str, sizes: Sizes, api: str, seed: int) -> list[Conversation]:
     conversations = SCENARIOS[name](sizes, random.Random(f"{name}/{seed}"))
     sessions = {}
-    for conversation in conversations:
-        number = sessions.setdefault(conversation.session, len(sessions))
-        conversation.api = api if api != BOTH else (CHAT, MESSAGES)[number % 2]
+    for number, conversation in enumerate(conversations):
+        conversation.number = number
+        session = sessions.setdefault(conversation.session, len(sessions))
+        conversation.api = api if api != BOTH else (CHAT, MESSAGES)[session % 2]
         names = SESSION_HEADERS[conversation.api]
-        conversation.session_header = names[(number // 2) % len(names)]
+        conversation.session_header = names[(session // 2) % len(names)]
     return conversations
