@@ -60,7 +60,11 @@ struct DiskStoreOptions {
   uint64_t write_bytes_per_s = 0;  // 0: as fast as the disk allows
   Codec codec = Codec::kRaw;
   double half_life_s = 24 * 3600;
-  double scan_interval_s = 5;       // scans notice what other processes wrote and evicted
+  // Scans notice what other processes wrote and evicted. After one that took long the next waits a
+  // hundred times as long, but at most scan_interval_s_max, so that a slow network or a large
+  // folder is not listed all the time.
+  double scan_interval_s = 1;
+  double scan_interval_s_max = 5;
   std::function<int64_t()> now_ns;  // wall clock, nanoseconds since 1970; called by any thread
   // Called by the store's threads when there are events, so that the caller takes them.
   std::function<void()> wake;

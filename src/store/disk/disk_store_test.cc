@@ -443,6 +443,28 @@ TEST_F(DiskStoreTest, WritesNoFasterThanAsked) {
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000 - kFront)));
 }
 
+TEST_F(DiskStoreTest, ScansOfASlowFolderAreFurtherApart) {
+  DiskStoreOptions options = Options();
+  double scan_s = 0;
+  // A look at the clock when a scan ends finds that it took so long.
+  options.now_ns = [this, &scan_s, looks = uint64_t{0}]() mutable {
+    const bool is_end = fs_.calls(FsCall::kList) > std::exchange(looks, fs_.calls(FsCall::kList));
+    if (is_end) fs_.SetNow(fs_.now_ns() + static_cast<int64_t>(scan_s * kSecondNs));
+    return fs_.now_ns();
+  };
+  SteppedStore store(&fs_, options);
+  EXPECT_NEAR(store.Settle(), options.scan_interval_s, 1e-6);
+  scan_s = 0.02;
+  store.Rescan();
+  EXPECT_NEAR(store.Settle(), 2 - scan_s, 1e-6);
+  scan_s = 1;
+  store.Advance(2);
+  EXPECT_NEAR(store.Settle(), options.scan_interval_s_max - scan_s, 1e-6);
+  scan_s = 0;
+  store.Advance(5);
+  EXPECT_NEAR(store.Settle(), options.scan_interval_s, 1e-6);
+}
+
 TEST_F(DiskStoreTest, ForgetsWhatItIsToldToAfterWritingIt) {
   SteppedStore store(&fs_, Options());
   const ObjectHeader header = Snapshot(TokensOf(10));

@@ -14,6 +14,7 @@ namespace cairn {
 namespace {
 
 constexpr double kNoMemoryWaitS = 1;
+constexpr double kScanTimesApart = 100;
 
 template <typename T>
 void MoveTo(std::vector<T>* to, std::vector<T>* from) {
@@ -162,6 +163,9 @@ bool DiskWorker::Scan() {
   TraceSpan span(options_.trace, "scan");
   const bool had_lock = folder_.Scan();
   if (TellsMore()) folder_.TellFound();
+  const double took_s = SecondsSinceScan();
+  scan_wait_s_ = std::clamp(kScanTimesApart * took_s, options_.scan_interval_s,
+                            std::max(options_.scan_interval_s, options_.scan_interval_s_max));
   span.Add("objects", folder_.objects()).Add("bytes", folder_.bytes()).End();
   return had_lock;
 }
@@ -222,9 +226,13 @@ DiskStore::Stats DiskWorker::stats() const {
 
 double DiskWorker::SecondsToScan() const {
   if (!scanned_ns_) return 0;
-  const double since_s = static_cast<double>(options_.now_ns() - *scanned_ns_) / kNsPerSecond;
+  const double since_s = SecondsSinceScan();
   // A clock that was set back must not delay the scan.
-  return since_s < 0 ? 0 : std::max(0.0, options_.scan_interval_s - since_s);
+  return since_s < 0 ? 0 : std::max(0.0, scan_wait_s_ - since_s);
+}
+
+double DiskWorker::SecondsSinceScan() const {
+  return static_cast<double>(options_.now_ns() - *scanned_ns_) / kNsPerSecond;
 }
 
 bool DiskWorker::TellsMore() const {

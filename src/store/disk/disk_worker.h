@@ -55,6 +55,7 @@ class DiskWorker {
 
  private:
   double SecondsToScan() const;
+  double SecondsSinceScan() const;  // since the last one began
   // Whether the next part of the found objects can be reported; see
   // DiskStoreOptions::found_bytes_max.
   bool TellsMore() const;
@@ -81,6 +82,7 @@ class DiskWorker {
   // Used by the I/O thread only.
   DiskFolder folder_;
   std::optional<int64_t> scanned_ns_;
+  double scan_wait_s_ = 0;  // from scanned_ns_ to the next scan
   std::optional<DiskWriter::Job> job_;
 
   mutable std::mutex mutex_;  // guards the members below
