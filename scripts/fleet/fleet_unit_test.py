@@ -312,6 +312,14 @@ class BoundsTest(unittest.TestCase):
             self.assertIn("1 requests", self.play(event=event, failed=1).misses()[0])
         self.assertIn("front-file", self.play(event="drained", front_file="no").misses()[0])
 
+    def test_a_team_must_not_leave_all_work_to_one_server(self):
+        self.assertEqual(self.play(busiest_share=0.75, busiest_max=0.75).misses(), [])
+        self.assertIn("100%", self.play(busiest_share=1, busiest_max=0.75).misses()[0])
+        attempts = [player.Attempt("s", 0, 0, scenarios.CHAT, server=server) for server in "aaab"]
+        play = self.play()
+        run.Fleet._sum_up(play, SimpleNamespace(attempts=attempts))
+        self.assertEqual(play.busiest_share, 0.75)
+
     def test_conversations_of_one_session_have_servers_of_their_own(self):
         attempts = [player.Attempt("s", number, turn, scenarios.CHAT, server=server)
                     for turn in range(2) for number, server in enumerate("ab")]

@@ -10,13 +10,15 @@ def line(play) -> str:
     bound = f" (at most {play.ratio_max})" if play.ratio_max is not None else ""
     failed = f"{play.failed} failed" + (f", {play.cut} of them cut streams" if play.cut else "")
     seen = {"yes": ", front-file saw it", "no": ", front-file missed it"}.get(play.front_file, "")
+    busiest = "" if play.busiest_max is None else (
+        f"; the busiest server answered {play.busiest_share:.0%} (at most {play.busiest_max:.0%})")
     quiet = "" if not play.quiet_turns else (
         f"; after the quiet {play.quiet_turns} turns, {play.quiet_moved} moved, "
         f"{play.quiet_tokens_per_turn:.0f} tokens each")
     return (f"{title(play)}: {play.read_tokens:,.0f} tokens prefilled, {play.ratio:.2f} x{bound}; "
             f"{play.turns} turns, {play.moved} moved, {failed}; first token "
             f"{play.first_token_ms_p50:.0f}/{play.first_token_ms_p95:.0f} ms; "
-            f"{play.seconds:.1f} s{seen}{quiet}")
+            f"{play.seconds:.1f} s{seen}{busiest}{quiet}")
 
 
 def row(play) -> str:

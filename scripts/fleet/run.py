@@ -18,6 +18,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -86,7 +87,7 @@ SETUPS = [
           {"chats": {"": 1.10, "killed": 1.35, "drained": 1.10}}, pause_s=PAUSE_S),
     Setup("endpoint picker", epp.Epp(), tiers.NoTier(),
           {"chats": {"": 1.10, "killed": 1.35, "drained": 1.35, "front restarted": 1.10},
-           "crowd": {"": 1.10}, ANY: {"": 1.10}}, knows_caches=True),
+           "crowd": {"": 1.10}, "team": {"": 1.20}, ANY: {"": 1.10}}, knows_caches=True),
 ]
 
 
@@ -112,6 +113,8 @@ class Play:
     first_token_ms_p95: float = 0.0
     seconds: float = 0.0
     front_file: str = ""  # whether `cairn front-file` saw the event
+    busiest_share: float = 0.0  # of the turns, the server's that answered most
+    busiest_max: float | None = None
     # The turns after the quiet: those on another server, and the tokens that one prefilled on average.
     quiet_turns: int = 0
     quiet_moved: int = 0
@@ -134,6 +137,9 @@ class Play:
         if self.quiet_tokens_per_turn > self.turn_tokens + TURN_EXTRA_TOKENS:
             found.append(f"{self.quiet_tokens_per_turn:.0f} tokens were prefilled for a turn of "
                          f"{self.turn_tokens}, {QUIET_S} s after all was quiet")
+        if self.busiest_max is not None and self.busiest_share > self.busiest_max:
+            found.append(f"one server answered {self.busiest_share:.0%} of the turns, more than "
+                         f"{self.busiest_max:.0%}")
         if self.front_file == "no":
             found.append("cairn front-file did not take the lost server off its list")
         return found
@@ -148,7 +154,8 @@ class Fleet:
         sizes = scenarios.SHORT if self._args.short else scenarios.FULL
         conversations = scenarios.make(scenario, sizes, api, self._args.seed)
         play = Play(setup.name, scenario, api, event, ratio_max=setup.events(scenario)[event],
-                    turn_tokens=sizes.turn_tokens)
+                    turn_tokens=sizes.turn_tokens,
+                    busiest_max=None if setup.alone else scenarios.BUSIEST_MAX.get(scenario))
         setup.tier.start(self._args.out, self._topology.front_address())
         servers = self._servers(setup)
         front_file = None
@@ -158,7 +165,7 @@ class Fleet:
             for server in servers:
                 server.wait_until_ready()
             host, port = setup.front.start(servers, self._environment)
-            player = Player(host, port, self._args.clients)
+            player = Player(host, port, scenarios.CLIENTS.get(scenario, self._args.clients))
             begin = time.monotonic()
             if event:
                 front_file = fronts.FrontFile(self._args.cairn, servers, self._environment)
@@ -239,6 +246,8 @@ class Fleet:
             before = last_server.get(attempt.conversation)
             play.moved += before is not None and before != attempt.server
             last_server[attempt.conversation] = attempt.server
+        answered = Counter(each.server for each in player.attempts if not each.error)
+        play.busiest_share = max(answered.values(), default=0) / max(play.turns, 1)
         times = sorted(each.first_token_ms for each in player.attempts if each.began)
         if len(times) > 1:
             play.first_token_ms_p50 = statistics.median(times)
@@ -252,7 +261,7 @@ def wanted_plays(args):
               if (any(word in setup.name for word in args.only) if args.only
                   else not args.short or setup.name == SHORT_SETUP)]
     for scenario in args.scenarios:
-        all_at_once = args.short or scenario in scenarios.IN_ROUNDS
+        all_at_once = args.short or scenario in scenarios.MIXED
         for api in [scenarios.BOTH] if all_at_once else scenarios.APIS:
             due = [(setup, event) for setup in setups for event in setup.events(scenario)
                    if all_at_once or bool(event) == (api == scenarios.BOTH)]

@@ -2,7 +2,7 @@
 several of them may belong to one session, as the sub-agents of a coding agent do."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 CHAT = "chat"  # POST /v1/chat/completions
 MESSAGES = "messages"  # POST /v1/messages
@@ -89,9 +89,22 @@ def sub_agents(sizes: Sizes, dice: random.Random) -> list[Conversation]:
     return conversations
 
 
-SCENARIOS = {"chats": chats, "tool-loop": tool_loop, "sub-agents": sub_agents, "crowd": chats}
+def team(sizes: Sizes, dice: random.Random) -> list[Conversation]:
+    """A team that uses one agent: every conversation begins with its system prompt."""
+    return chats(replace(sizes, headers=1), dice)
+
+
+SCENARIOS = {"chats": chats, "tool-loop": tool_loop, "sub-agents": sub_agents, "crowd": chats,
+             "team": team}
 # Those whose conversations are all alive at once, and go on turn by turn.
 IN_ROUNDS = ["crowd"]
+# Those that are played once, over both APIs.
+MIXED = ["crowd", "team"]
+# More clients than one server has slots: a front that knows only who has the system prompt sends all
+# of them to one server, and the others have nothing to do.
+CLIENTS = {"team": 16}
+# At most this share of the turns may be one server's of four.
+BUSIEST_MAX = {"team": 0.75}
 
 
 def make(name: str, sizes: Sizes, api: str, seed: int) -> list[Conversation]:
