@@ -198,8 +198,8 @@ class Runner:
         print(f"{count} {child.run.title()}: {told}, {child.seconds:.0f} s", flush=True)
 
 
-def parser_of(text: str, page: str, parts: list[str]) -> argparse.ArgumentParser:
-    """The arguments of a script that runs `cairn-lab sim` and writes docs/`page`.md."""
+def parser_of(text: str, folder: str, parts: list[str]) -> argparse.ArgumentParser:
+    """The arguments of a script that runs `cairn-lab sim` and keeps its results in build/`folder`."""
     parser = argparse.ArgumentParser(description=text.splitlines()[0])
     parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn-lab")
     parser.add_argument("--traces", type=Path, default=ROOT.parent / "shared" / "traces",
@@ -207,7 +207,7 @@ def parser_of(text: str, page: str, parts: list[str]) -> argparse.ArgumentParser
     parser.add_argument("--jobs", type=int, default=1, help="runs at the same time")
     parser.add_argument("--first", type=int, default=0,
                         help="only the first N lines of each trace, as a quick check; the page "
-                             f"goes to build/{page}/first-N then")
+                             f"goes to build/{folder}/first-N then")
     parser.add_argument("--only", default="", help="some parts: " + ", ".join(parts))
     parser.add_argument("--no-runs", action="store_true",
                         help="write the page from what there is")
