@@ -285,6 +285,7 @@ class ServeRun {
       NameDraftKeys(disk_.saved_as.name_spaces);
       NameOthers(disk_.saved_as.name_spaces);
     }
+    graceful_stop_.emplace(&served_.drain, [this] { Stop(); });
     served_.service.store(service_.get(), std::memory_order_release);
   }
 
@@ -524,7 +525,7 @@ class ServeRun {
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;
   std::promise<void> http_ended_;
-  std::optional<GracefulStop> graceful_stop_{std::in_place, &served_.drain, [this] { Stop(); }};
+  std::optional<GracefulStop> graceful_stop_;  // from BeginService() on
 };
 
 }  // namespace

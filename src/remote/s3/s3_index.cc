@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -70,7 +71,11 @@ class S3Index final : public RemoteIndex {
       }
     };
     std::vector<std::thread> threads;
-    for (size_t i = 1; i < std::min(kListsAtOnce, keys.size()); ++i) threads.emplace_back(list);
+    try {
+      for (size_t i = 1; i < std::min(kListsAtOnce, keys.size()); ++i) threads.emplace_back(list);
+    } catch (const std::system_error&) {
+      // The system starts no more threads: this one lists what the others do not.
+    }
     list();
     for (std::thread& thread : threads) thread.join();
     if (!failed) return tl::unexpected(failed.error());

@@ -5,25 +5,39 @@
 namespace cairn {
 
 GracefulStop::GracefulStop(Drain* drain, std::function<void()> stop)
-    : drain_(drain), stop_(std::move(stop)) {}
+    : drain_(drain), stop_(std::move(stop)), thread_([this] { Run(); }) {}
 
 GracefulStop::~GracefulStop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopped_ = true;
+    ended_ = true;
   }
+  changed_.notify_one();
   drain_->StopWaiting();
-  if (thread_.joinable()) thread_.join();
+  thread_.join();
 }
 
 void GracefulStop::Begin(double ms_max) {
   drain_->Stop();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (stopped_ || thread_.joinable()) return;
-  thread_ = std::thread([this, ms_max] {
-    drain_->WaitForRequests(ms_max);
-    Now();
-  });
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopped_ || ms_max_) return;
+    ms_max_ = ms_max;
+  }
+  changed_.notify_one();
+}
+
+void GracefulStop::Run() {
+  double ms_max = 0;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return ended_ || ms_max_; });
+    if (!ms_max_) return;
+    ms_max = *ms_max_;
+  }
+  drain_->WaitForRequests(ms_max);
+  Now();
 }
 
 bool GracefulStop::Now() {

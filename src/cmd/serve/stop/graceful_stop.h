@@ -1,5 +1,6 @@
 // GracefulStop: the end of a server that first answers the requests in progress. A thread of its
-// own waits for them, so that the signal thread can take the next signal meanwhile.
+// own waits for them, so that the signal thread can take the next signal meanwhile. It is there
+// from the start, because a system that is out of memory starts no more threads.
 //
 //   SIGTERM ──> Begin(): no new requests ──> the last answer has been sent, or the time is over ──┐
 //   SIGINT  ──> Now()
@@ -10,8 +11,10 @@
 #ifndef CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_
 #define CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_
 
+#include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "api/admin/drain.h"
@@ -20,7 +23,8 @@ namespace cairn {
 
 class GracefulStop {
  public:
-  // `stop` is called at most once, on any thread. `drain` must outlive this object.
+  // Starts the thread, so the signals that SignalThread takes must be blocked. `stop` is called at
+  // most once, on any thread. `drain` must outlive this object.
   GracefulStop(Drain* drain, std::function<void()> stop);
   // Waits until `stop` has returned, if it was called; does not call it.
   ~GracefulStop();
@@ -33,11 +37,16 @@ class GracefulStop {
   bool Now();
 
  private:
+  void Run();
+
   Drain* const drain_;
   const std::function<void()> stop_;
   std::mutex mutex_;
-  bool stopped_ = false;  // guarded by mutex_
-  std::thread thread_;    // guarded by mutex_; waits for the requests
+  std::condition_variable changed_;
+  bool stopped_ = false;          // guarded by mutex_
+  bool ended_ = false;            // guarded by mutex_; the destructor waits for the thread
+  std::optional<double> ms_max_;  // guarded by mutex_; of Begin()
+  std::thread thread_;            // the last member: it uses the others
 };
 
 }  // namespace cairn

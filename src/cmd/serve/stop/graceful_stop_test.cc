@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -23,6 +25,18 @@ class GracefulStopTest : public testing::Test {
   std::atomic<int> stops_ = 0;
   std::optional<GracefulStop> stop_{std::in_place, &drain_, [this] { ++stops_; }};
 };
+
+// A system without memory starts none, and a server ended with an abort instead.
+TEST_F(GracefulStopTest, StartsNoThreadWhenItIsAskedToStop) {
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const Drain::Pass pass = drain_.Enter();
+  const auto before = threads();
+  stop_->Begin(kForeverMs);
+  EXPECT_EQ(threads(), before);
+}
 
 TEST_F(GracefulStopTest, StopsAtOnceWithoutRequests) {
   stop_->Begin(kForeverMs);
