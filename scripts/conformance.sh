@@ -7,10 +7,15 @@ set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+# shellcheck source=scripts/lib/kernels.sh
+source scripts/lib/kernels.sh
 readonly WORK=build/conformance
 
 main() {
   scripts/build.sh conformance
+  use_kernels_that_keep_bits
   rm -rf "$WORK"
   build/tests/conformance/conformance --work "$WORK" --table src/engine/architectures.tsv \
     --page docs/architectures.md ${ONLY:+--only "$ONLY"}

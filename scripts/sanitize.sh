@@ -10,6 +10,8 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/kernels.sh
+source scripts/lib/kernels.sh
 
 # ggml's threads meet at barriers of a library that is not built with the sanitizer, which then takes
 # what they copy for races. What our own code reads and writes is looked at everywhere.
@@ -64,6 +66,7 @@ main() {
   shift
   configure "$lane"
   if [[ "$stop" -eq 1 ]]; then return 0; fi
+  use_kernels_that_keep_bits
   if [[ "$#" -gt 0 ]]; then run_some "$lane" "$@"; else run_all "$lane"; fi
 }
 

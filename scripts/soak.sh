@@ -8,10 +8,15 @@ set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+# shellcheck source=scripts/lib/kernels.sh
+source scripts/lib/kernels.sh
 readonly OUT=build/soak
 
 main() {
   scripts/build.sh soak cairn
+  use_kernels_that_keep_bits
   rm -rf "$OUT"
   # The program ends its servers when it is interrupted, so it takes the place of this script.
   exec build/tests/soak/soak --hours "${HOURS:-0.25}" --out "$OUT" ${SEED:+--seed "$SEED"} \

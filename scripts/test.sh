@@ -7,5 +7,8 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/kernels.sh
+source scripts/lib/kernels.sh
 
+use_kernels_that_keep_bits
 exec ctest --preset release --parallel "$(tests_at_once)" --no-tests=error "$@"

@@ -1,8 +1,22 @@
 #include "cmd/serve/model_facts.h"
 
 #include "cmd/serve/cache_flags.h"
+#include "engine/llama/backend/computing_libraries.h"
 
 namespace cairn {
+namespace {
+
+// Where `exact` was asked for: says if the kernels do not keep bits in every case.
+void WarnOfAmx(const ServerLog& logger, const ServeOptions& options) {
+  constexpr const char* kAmx = "libggml-cpu-sapphirerapids";
+  if (options.reuse != "exact" || ComputingLibraries().find(kAmx) == std::string::npos) return;
+  logger->warn(
+      "{} computes with AMX, whose sums depend on the batch and on where the cache has a token: "
+      "--reuse exact may differ in the last digits; docs/troubleshooting.md says how to do without",
+      kAmx);
+}
+
+}  // namespace
 
 void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,
                    const std::string& reuse, const Tokens& message_starts) {
@@ -22,6 +36,7 @@ void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOpt
               "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
               traits.grid_tokens, traits.grid_measured ? "measured" : "assumed, not measured",
               PlacementNames(options), options.eviction, reuse);
+  WarnOfAmx(logger, options);
   if (message_starts.empty()) return;
   std::string texts;
   for (const Token token : message_starts) texts += " " + engine.Piece(token, true);
