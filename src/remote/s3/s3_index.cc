@@ -16,6 +16,17 @@ constexpr size_t kListsAtOnce = 8;
 constexpr size_t kEndDigits = 8;
 constexpr std::string_view kDigits = "0123456789abcdef";
 
+// Returns false where the system has no more threads.
+template <typename Function>
+bool StartThread(const Function& run, std::vector<std::thread>* threads) {
+  try {
+    threads->emplace_back(run);
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
 std::string FolderOf(const std::string& key) {
   std::string folder = "i1/" + key.substr(std::min<size_t>(key.find(':') + 1, key.size())) + "/";
   std::replace(folder.begin(), folder.end(), ':', '/');
@@ -71,10 +82,10 @@ class S3Index final : public RemoteIndex {
       }
     };
     std::vector<std::thread> threads;
-    try {
-      for (size_t i = 1; i < std::min(kListsAtOnce, keys.size()); ++i) threads.emplace_back(list);
-    } catch (const std::system_error&) {
-      // The system starts no more threads: this one lists what the others do not.
+    // Where the system starts no more threads, this one lists what the others do not.
+    bool starts = true;
+    for (size_t i = 1; starts && i < std::min(kListsAtOnce, keys.size()); ++i) {
+      starts = StartThread(list, &threads);
     }
     list();
     for (std::thread& thread : threads) thread.join();
@@ -93,7 +104,7 @@ class S3Index final : public RemoteIndex {
   Status Remove(const std::string& key, const RemoteId& id, Deadline deadline) override {
     std::vector<std::string> names;
     const std::string folder = FolderOf(key);
-    const Status listed = objects_->List(
+    Status listed = objects_->List(
         folder,
         [&](const std::string& path, uint64_t /*bytes*/) {
           const auto entry = EntryOf(std::string_view(path).substr(folder.size()));
