@@ -2,8 +2,9 @@
 
 #include <unistd.h>
 
-#include <system_error>
 #include <utility>
+
+#include "base/process/start_thread.h"
 
 namespace cairn {
 namespace {
@@ -57,7 +58,7 @@ void ConnectionPool::Add(AcceptedSocket socket) {
     seat_wanted_.Add();
   }
   if (threads_free_ <= waiting_.size() && threads_.size() < threads_max_ &&
-      !StartThread(&threads_, &ConnectionPool::ServeLoop) && threads_.empty()) {
+      !StartThread(&threads_, &ConnectionPool::ServeLoop, this) && threads_.empty()) {
     RefuseLocked(std::move(socket));
     return;
   }
@@ -68,22 +69,13 @@ void ConnectionPool::Add(AcceptedSocket socket) {
 
 void ConnectionPool::RefuseLocked(AcceptedSocket socket) {
   if (refused_.size() >= kRefusedMax ||
-      (refuse_threads_.empty() && !StartThread(&refuse_threads_, &ConnectionPool::RefuseLoop))) {
+      (refuse_threads_.empty() &&
+       !StartThread(&refuse_threads_, &ConnectionPool::RefuseLoop, this))) {
     close(socket.fd);
     return;
   }
   refused_.push_back(std::move(socket));
   refusals_.notify_one();
-}
-
-bool ConnectionPool::StartThread(std::vector<std::thread>* threads,
-                                 void (ConnectionPool::*loop)()) {
-  try {
-    threads->emplace_back(loop, this);
-    return true;
-  } catch (const std::system_error&) {
-    return false;  // the system has no more threads
-  }
 }
 
 void ConnectionPool::ServeLoop() {

@@ -70,7 +70,6 @@ class ConnectionPool {
  private:
   void ServeLoop();
   void RefuseLoop();
-  bool StartThread(std::vector<std::thread>* threads, void (ConnectionPool::*loop)());
   void RefuseLocked(AcceptedSocket socket);
 
   const size_t threads_max_;

@@ -4,9 +4,10 @@
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/process/start_thread.h"
 
 namespace cairn {
 namespace {
@@ -15,17 +16,6 @@ namespace {
 constexpr size_t kListsAtOnce = 8;
 constexpr size_t kEndDigits = 8;
 constexpr std::string_view kDigits = "0123456789abcdef";
-
-// Returns false where the system has no more threads.
-template <typename Function>
-bool StartThread(const Function& run, std::vector<std::thread>* threads) {
-  try {
-    threads->emplace_back(run);
-    return true;
-  } catch (const std::system_error&) {
-    return false;
-  }
-}
 
 std::string FolderOf(const std::string& key) {
   std::string folder = "i1/" + key.substr(std::min<size_t>(key.find(':') + 1, key.size())) + "/";
@@ -85,7 +75,7 @@ class S3Index final : public RemoteIndex {
     // Where the system starts no more threads, this one lists what the others do not.
     bool starts = true;
     for (size_t i = 1; starts && i < std::min(kListsAtOnce, keys.size()); ++i) {
-      starts = StartThread(list, &threads);
+      starts = StartThread(&threads, list);
     }
     list();
     for (std::thread& thread : threads) thread.join();

@@ -11,7 +11,6 @@ GracefulStop::~GracefulStop() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     stopped_ = true;
-    ended_ = true;
   }
   changed_.notify_one();
   drain_->StopWaiting();
@@ -32,7 +31,7 @@ void GracefulStop::Run() {
   double ms_max = 0;
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return ended_ || ms_max_; });
+    changed_.wait(lock, [this] { return stopped_ || ms_max_; });
     if (!ms_max_) return;
     ms_max = *ms_max_;
   }

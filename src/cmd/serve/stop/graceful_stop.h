@@ -44,7 +44,6 @@ class GracefulStop {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopped_ = false;          // guarded by mutex_
-  bool ended_ = false;            // guarded by mutex_; the destructor waits for the thread
   std::optional<double> ms_max_;  // guarded by mutex_; of Begin()
   std::thread thread_;            // the last member: it uses the others
 };
