@@ -104,7 +104,8 @@ def refuse_short(args, model, store, seed: int) -> dict:
                 figures["with_ms"].append(conversation.go_on(server)[0])
                 if server.metric("cairn_remote_fetched_total") > 0:
                     fail("a conversation below --remote-min-ms was fetched")
-            with serve(args, model, "without", disk_flags(args.work / f"alone-{seed}-{pair}")) as server:
+            alone = disk_flags(args.work / f"alone-{seed}-{pair}")
+            with serve(args, model, "without", alone) as server:
                 figures["without_ms"].append(conversation.go_on(server)[0])
     return {name: statistics.median(times) for name, times in figures.items()}
 

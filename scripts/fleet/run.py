@@ -152,10 +152,11 @@ class Fleet:
 
     def play(self, setup: Setup, scenario: str, api: str, event: str) -> Play:
         sizes = scenarios.SHORT if self._args.short else scenarios.FULL
+        how = scenarios.SCENARIOS[scenario]
         conversations = scenarios.make(scenario, sizes, api, self._args.seed)
         play = Play(setup.name, scenario, api, event, ratio_max=setup.events(scenario)[event],
                     turn_tokens=sizes.turn_tokens,
-                    busiest_max=None if setup.alone else scenarios.BUSIEST_MAX.get(scenario))
+                    busiest_max=None if setup.alone else how.busiest_max)
         setup.tier.start(self._args.out, self._topology.front_address())
         servers = self._servers(setup)
         front_file = None
@@ -165,12 +166,12 @@ class Fleet:
             for server in servers:
                 server.wait_until_ready()
             host, port = setup.front.start(servers, self._environment)
-            player = Player(host, port, scenarios.CLIENTS.get(scenario, self._args.clients))
+            player = Player(host, port, how.clients or self._args.clients)
             begin = time.monotonic()
             if event:
                 front_file = fronts.FrontFile(self._args.cairn, servers, self._environment)
             player.play(conversations, self._event(event, servers, setup.front),
-                        scenario in scenarios.IN_ROUNDS, setup.pause_s)
+                        how.in_rounds, setup.pause_s)
             play.seconds = time.monotonic() - begin
             if front_file is not None:
                 left = [server for server in servers
@@ -233,7 +234,7 @@ class Fleet:
 
     @staticmethod
     def _sum_up(play: Play, player: Player):
-        last_server = {}
+        last_server, answered = {}, Counter()
         for attempt in player.attempts:
             if attempt.error:
                 play.failed += 1
@@ -246,7 +247,7 @@ class Fleet:
             before = last_server.get(attempt.conversation)
             play.moved += before is not None and before != attempt.server
             last_server[attempt.conversation] = attempt.server
-        answered = Counter(each.server for each in player.attempts if not each.error)
+            answered[attempt.server] += 1
         play.busiest_share = max(answered.values(), default=0) / max(play.turns, 1)
         times = sorted(each.first_token_ms for each in player.attempts if each.began)
         if len(times) > 1:
@@ -261,7 +262,7 @@ def wanted_plays(args):
               if (any(word in setup.name for word in args.only) if args.only
                   else not args.short or setup.name == SHORT_SETUP)]
     for scenario in args.scenarios:
-        all_at_once = args.short or scenario in scenarios.MIXED
+        all_at_once = args.short or scenarios.SCENARIOS[scenario].mixed
         for api in [scenarios.BOTH] if all_at_once else scenarios.APIS:
             due = [(setup, event) for setup in setups for event in setup.events(scenario)
                    if all_at_once or bool(event) == (api == scenarios.BOTH)]

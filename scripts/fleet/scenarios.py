@@ -2,6 +2,7 @@
 several of them may belong to one session, as the sub-agents of a coding agent do."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 CHAT = "chat"  # POST /v1/chat/completions
@@ -94,21 +95,27 @@ def team(sizes: Sizes, dice: random.Random) -> list[Conversation]:
     return chats(replace(sizes, headers=1), dice)
 
 
-SCENARIOS = {"chats": chats, "tool-loop": tool_loop, "sub-agents": sub_agents, "crowd": chats,
-             "team": team}
-# Those whose conversations are all alive at once, and go on turn by turn.
-IN_ROUNDS = ["crowd"]
-# Those that are played once, over both APIs.
-MIXED = ["crowd", "team"]
-# More clients than one server has slots: a front that knows only who has the system prompt sends all
-# of them to one server, and the others have nothing to do.
-CLIENTS = {"team": 16}
-# At most this share of the turns may be one server's of four.
-BUSIEST_MAX = {"team": 0.75}
+@dataclass
+class Scenario:
+    """How conversations are made and played."""
+
+    conversations: Callable[[Sizes, random.Random], list[Conversation]]
+    in_rounds: bool = False  # all are alive at once, and go on turn by turn
+    mixed: bool = False  # played once, over both APIs
+    clients: int | None = None  # at a time, whatever the run has
+    busiest_max: float | None = None  # the share of the turns that may be one server's of four
+
+
+# In "team" there are more clients than one server has slots: a front that knows only who has the
+# system prompt sends all of them to one server, and the others have nothing to do.
+SCENARIOS = {"chats": Scenario(chats), "tool-loop": Scenario(tool_loop),
+             "sub-agents": Scenario(sub_agents),
+             "crowd": Scenario(chats, in_rounds=True, mixed=True),
+             "team": Scenario(team, mixed=True, clients=16, busiest_max=0.75)}
 
 
 def make(name: str, sizes: Sizes, api: str, seed: int) -> list[Conversation]:
-    conversations = SCENARIOS[name](sizes, random.Random(f"{name}/{seed}"))
+    conversations = SCENARIOS[name].conversations(sizes, random.Random(f"{name}/{seed}"))
     sessions = {}
     for number, conversation in enumerate(conversations):
         conversation.number = number
