@@ -208,7 +208,8 @@ class Seaweed:
         self.process = begin(
             [program("CAIRN_WEED", "weed"), "server", f"-dir={self._work}", f"-ip={host}",
              f"-ip.bind={host}", "-s3", "-filer", f"-s3.config={self._work / 's3.json'}",
-             f"-s3.port={port}", *ports, "-volume.max=20", "-master.volumeSizeLimitMB=64"],
+             f"-s3.port={port}", "-s3.port.iceberg=0", "-s3.port.lance=0", *ports,
+             "-volume.max=20", "-master.volumeSizeLimitMB=64"],
             log_path)
         wait_for_port(host, port, self.process, log_path)
         self._endpoint = f"http://{host}:{port}"

@@ -38,17 +38,11 @@ class Seaweed {
                            << kAccess << R"(","secretKey":")" << kSecret
                            << R"("}],"actions":["Admin","Read","Write","List","Tagging"]}]})";
     const uint16_t port = FreePort();
-    std::vector<std::string> command = {SeaweedProgram(),
-                                        "server",
-                                        "-dir=.",
-                                        "-ip=127.0.0.1",
-                                        "-ip.bind=127.0.0.1",
-                                        "-s3",
-                                        "-filer",
-                                        "-s3.config=" + config_,
-                                        "-s3.port=" + std::to_string(port),
-                                        "-volume.max=20",
-                                        "-master.volumeSizeLimitMB=64"};
+    std::vector<std::string> command = {
+        SeaweedProgram(), "server", "-dir=.", "-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3",
+        "-filer", "-s3.config=" + config_, "-s3.port=" + std::to_string(port),
+        // Catalogs at fixed ports, which two servers cannot share.
+        "-s3.port.iceberg=0", "-s3.port.lance=0", "-volume.max=20", "-master.volumeSizeLimitMB=64"};
     // Each port of SeaweedFS has a second one, 10,000 above, unless that is named too.
     for (const char* name : {"s3.port.grpc", "master.port", "master.port.grpc", "volume.port",
                              "volume.port.grpc", "filer.port", "filer.port.grpc"}) {
