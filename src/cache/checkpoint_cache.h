@@ -210,9 +210,9 @@ class CheckpointCache {
   // Removes the last segment of a path that could not be assembled. REQUIRES: it is not pinned.
   void DiscardPath(const PinnedPath& path);
 
-  // The bytes that a conversation may take when a slot loses it; see RoomForConversation.
-  size_t RoomFor(NamespaceId name_space, TokenSpan tokens) const {
-    return RoomForConversation(table_, evictor_.budget_bytes(), name_space, tokens);
+  // How many of `bytes` a conversation may take when a slot loses it; see RoomForConversation.
+  size_t RoomFor(NamespaceId name_space, TokenSpan tokens, size_t bytes) const {
+    return RoomForConversation(table_, evictor_.budget_bytes(), name_space, tokens, bytes);
   }
 
   // Stores the full state of a slot and replaces those that it makes useless. Errors as in Insert.

@@ -37,7 +37,11 @@ Path PathOf(const ObjectTable& table, NamespaceId name_space, TokenSpan tokens) 
 }  // namespace
 
 size_t RoomForConversation(const ObjectTable& table, size_t budget_bytes, NamespaceId name_space,
-                           TokenSpan tokens) {
+                           TokenSpan tokens, size_t wanted_bytes) {
+  const auto beside = [budget_bytes](size_t bytes) {
+    return std::max(budget_bytes / 2, budget_bytes - std::min(budget_bytes, bytes));
+  };
+  if (wanted_bytes <= beside(table.HeldBytes())) return wanted_bytes;
   const Path path = PathOf(table, name_space, tokens);
   size_t others = 0;
   const auto count = [&](uint64_t id, uint64_t used_tick, size_t bytes) {
@@ -50,7 +54,7 @@ size_t RoomForConversation(const ObjectTable& table, size_t budget_bytes, Namesp
   for (const auto& [id, segment] : table.segments().segments()) {
     count(id, segment.used_tick, segment.bytes);
   }
-  return std::max(budget_bytes / 2, budget_bytes - std::min(budget_bytes, others));
+  return std::min(wanted_bytes, beside(others));
 }
 
 }  // namespace cairn

@@ -19,9 +19,11 @@
 
 namespace cairn {
 
-// Returns the bytes that the conversation `tokens` may take, at least half of `budget_bytes`.
+// Returns how many of `wanted_bytes` the conversation `tokens` may take: all that half of
+// `budget_bytes` holds, or more. Walks over all objects only where neither half of the budget nor
+// the unused part of it is enough.
 size_t RoomForConversation(const ObjectTable& table, size_t budget_bytes, NamespaceId name_space,
-                           TokenSpan tokens);
+                           TokenSpan tokens, size_t wanted_bytes);
 
 }  // namespace cairn
 

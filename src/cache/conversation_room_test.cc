@@ -27,7 +27,7 @@ class ConversationRoom : public ::testing::Test {
   void Kv(const Tokens& tokens, size_t bytes) {
     ASSERT_TRUE(cache_.InsertSegment(kClient, tokens, {}, {0, tokens.size(), 0}, Bytes(bytes)));
   }
-  size_t RoomFor(const Tokens& tokens) const { return cache_.RoomFor(kClient, tokens); }
+  size_t RoomFor(const Tokens& tokens) const { return cache_.RoomFor(kClient, tokens, kBudget); }
 
   CheckpointCache cache_;
 };
@@ -71,6 +71,15 @@ TEST_F(ConversationRoom, CountsFromTheTimeItsKvWasStored) {
   EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget);
   Prompt(Text(10, 'c'), 1, 300'000);
   EXPECT_EQ(RoomFor(Text(20, 'a')), kBudget - 300'000);
+}
+
+TEST_F(ConversationRoom, IsNoMoreThanWanted) {
+  EXPECT_EQ(cache_.RoomFor(kClient, Text(20, 'a'), 1000), 1000U);
+  Prompt(Text(10, 'a'), 1, 1000);
+  Prompt(Text(10, 'b'), 1, 900'000);
+  Prompt(Text(20, 'a'), 3, 1000);
+  EXPECT_EQ(cache_.RoomFor(kClient, Text(20, 'a'), kBudget / 2), kBudget / 2);
+  EXPECT_EQ(cache_.RoomFor(kClient, Text(20, 'a'), kBudget / 2 + 1), kBudget / 2);
 }
 
 }  // namespace

@@ -54,9 +54,9 @@ bool Offloader::CutToRoom(const Slot& slot, Useful* useful) const {
   if (pool_->cache().saves()) return false;
   const MemoryTraits& traits = pool_->engine().traits();
   const TokenSpan tokens = TokenSpan(slot.tokens()).first(useful->end);
-  const size_t kv_bytes = useful->end * traits.kv_bytes_per_token;
-  const size_t room = pool_->cache().RoomFor(slot.name_space(), tokens);
-  if (kv_bytes + traits.snapshot_bytes <= room) return false;
+  const size_t bytes = useful->end * traits.kv_bytes_per_token + traits.snapshot_bytes;
+  const size_t room = pool_->cache().RoomFor(slot.name_space(), tokens, bytes);
+  if (bytes <= room) return false;
   const size_t most = (room - std::min(room, traits.snapshot_bytes)) / traits.kv_bytes_per_token;
   size_t end = 0;
   if (!traits.NeedsSnapshots()) {
