@@ -25,7 +25,12 @@ bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
   const bool after_answer = checkpoint.checkpoint_class == CheckpointClass::kReply;
   const bool diverged = checkpoint.checkpoint_class == CheckpointClass::kBranch;
   if ((after_answer || diverged) && rules.mode == ReuseMode::kLive) return true;
-  return rules.cuts.Has(checkpoint.position);
+  const size_t cut = rules.cuts.AtOrBefore(checkpoint.position);
+  if (cut == checkpoint.position) return true;
+  // The client sent another answer to a stored prompt: an edit at that prompt's end.
+  const bool at_end = checkpoint.checkpoint_class == CheckpointClass::kEnd;
+  return at_end && rules.mode == ReuseMode::kLive && rules.leave_grid &&
+         MayLeaveGrid(cut, checkpoint.position, prompt_tokens, checkpoint.on_grid());
 }
 
 // Whether the state of `checkpoint` may be restored into the slot, which shares `shared` tokens

@@ -195,6 +195,25 @@ TEST_F(ResumeTest, LiveRestoresTheCheckpointOfAnEarlierEdit) {
   ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kRestore, 64);
 }
 
+// A client that writes the answer anew, such as an agent's tool calls, sends a prompt that goes on
+// differently from the end of the one before.
+TEST_F(ResumeTest, LiveRestoresTheEndOfAnEarlierPromptWhoseAnswerWasChanged) {
+  rules.leave_grid = true;
+  clean = 256;
+  Checkpoint end = At(266, 7);
+  end.checkpoint_class = CheckpointClass::kEnd;
+  match.checkpoints = {At(256), end};
+  ExpectPoint(Choose(Counting(400, 266), Counting(300)), Kind::kRestore, 266);
+  rules.leave_grid = false;
+  ExpectPoint(Choose(Counting(400, 266), Counting(300)), Kind::kRestore, 256);
+  rules.leave_grid = true;
+  rules.mode = ReuseMode::kExact;
+  ExpectPoint(Choose(Counting(400, 266), Counting(300)), Kind::kRestore, 256);
+  rules.mode = ReuseMode::kLive;
+  match.checkpoints.back().position = 263;
+  ExpectPoint(Choose(Counting(400, 263), Counting(300)), Kind::kRestore, 256);
+}
+
 TEST_F(ResumeTest, ACutLiesAtTheBoundaryOfAMessageAndAtStepsOfTheGridBehindIt) {
   clean = 300;
   truncates_to = SIZE_MAX;

@@ -7,17 +7,14 @@
 namespace cairn {
 namespace {
 
-// As for cuts at messages, the cells of a window depend on the cuts before.
-bool LeavesGrid(const Engine& engine, const SchedulerOptions& options) {
-  return options.leave_grid && options.reuse == ReuseMode::kLive &&
-         engine.traits().memory_class != MemoryClass::kSlidingWindow;
+bool LeavesGrid(const SchedulerOptions& options) {
+  return options.leave_grid && options.reuse == ReuseMode::kLive;
 }
 
-SlotPoolOptions PoolOptions(const Engine& engine, const SchedulerOptions& options,
-                            const CutRules& cuts) {
+SlotPoolOptions PoolOptions(const SchedulerOptions& options, const CutRules& cuts) {
   return {options.reuse,
           cuts,
-          LeavesGrid(engine, options),
+          LeavesGrid(options),
           options.keep_ends,
           options.offload,
           options.first_lineage,
@@ -60,7 +57,7 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
       clock(the_clock),
       options(the_options),
       cuts(CutRulesOf(*the_engine, the_options)),
-      pool(the_engine, the_cache, the_clock, PoolOptions(*the_engine, the_options, cuts)),
+      pool(the_engine, the_cache, the_clock, PoolOptions(the_options, cuts)),
       checkpoints(&pool),
       offloader(&pool, &checkpoints),
       mover(&pool, &offloader),
