@@ -8,10 +8,10 @@
 //
 // Always: before and after each image or recording, the end of the last message (kQuery if the user
 // wrote it, and the end of the last query in a tool loop), the system prefix, before the last user
-// message, the client's marks, the divergence of this prompt from the stored ones, the last grid
-// point inside the generation prompt, and a rung inside a last message of the user's, a ubatch or a
-// third of the message before its end: people edit that message, and seldom its beginning. Tool
-// results are not edited.
+// message and before a last tool result, the client's marks, the divergence of this prompt from the
+// stored ones, the last grid point inside the generation prompt, and a rung inside a last message
+// of the user's, a ubatch or a third of the message before its end: people edit that message, and
+// seldom its beginning. Tool results are not edited; a tool that is called again may say more.
 //
 // Then, one after the other, the position that saves most. Let c be a position, p the checkpoint
 // before it and q the one after. A later prompt that diverges in [c, q) resumes from c instead of
@@ -97,6 +97,9 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   for (const TokenRange& medium : shape.media) {
     needed.push_back({medium.begin, CheckpointClass::kMedia});
     needed.push_back({medium.end, CheckpointClass::kMedia});
+  }
+  if (!shape.turns.empty() && !user_last) {
+    needed.push_back({shape.turns.back().position, CheckpointClass::kToolTurn});
   }
   if (user_last) {
     const size_t message_tokens = end - std::min(end, shape.turns.back().position);
@@ -268,11 +271,12 @@ class AutoPlacement final : public PlacementPolicy {
   };
 
   // The least tokens that a placement must save the prompts that want it. Many prompts diverge a
-  // few tokens after a boundary, inside the template's opening of a message; and a rung saves
-  // nothing in a message that is hardly longer.
+  // few tokens after a boundary, inside the template's opening of a message; a rung saves nothing
+  // in a message that is hardly longer; and a tool result mostly follows a stored answer.
   static size_t StepMin(const PlacementInput& input, const Placement& placement) {
     switch (placement.checkpoint_class) {
       case CheckpointClass::kBranch:
+      case CheckpointClass::kToolTurn:
         return static_cast<size_t>(CostTokens(input));
       case CheckpointClass::kLadder:
         return kBoundaryTokens;

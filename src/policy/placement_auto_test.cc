@@ -343,6 +343,19 @@ TEST(AutoPlacement, LearnsWhichMessagesAreEdited) {
   EXPECT_TRUE(Has(placements, {turn, CheckpointClass::kToolTurn}));
 }
 
+// A tool that is called again says more: bench-peers' `tool-messages` prefilled the call again too.
+TEST(AutoPlacement, PlacesOneBeforeTheLastToolResultUnlessOneIsNear) {
+  const PromptShape shape = Session(3);
+  const size_t last = shape.turns.back().position;
+  PlacementInput input{shape, kPiece};
+  input.resumed_tokens = last - 300;
+  EXPECT_TRUE(Has(Placed(input), {last, CheckpointClass::kToolTurn}));
+  const std::vector<size_t> after_answer = {last - 10};
+  input.held = after_answer;
+  input.resumed_tokens = last - 10;
+  EXPECT_FALSE(Has(Placed(input), {last, CheckpointClass::kToolTurn}));
+}
+
 TEST(AutoPlacement, GoesByWhatTheOthersOfItsListDoNotKnow) {
   const PromptShape shape = Session(10);
   std::vector<Placement> both;
