@@ -317,7 +317,9 @@ void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double m
 size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end,
                          size_t stop) {
   const TokenSpan tokens = TokenSpan(request.prefill_tokens).first(chunks_end);
-  return NextChunkEnd(context_->CutsOf(tokens), context_->chunk_rules(), begin, stop);
+  const Slot& slot = context_->pool.slot(*request.slot);
+  return NextChunkEnd(context_->CutsOf(tokens), context_->chunk_rules(), begin, stop,
+                      slot.provenance().clean == begin);
 }
 
 void Prefill::ComputeChunk(RunningRequest* request) {

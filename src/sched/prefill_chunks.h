@@ -3,6 +3,7 @@
 //   cuts   0 --- 64 --- 128 --- 192 --- b ------- b + 64 --- 200 + b     b: a message boundary
 //   cold   [ chunk: at most a ubatch ... )[ b, b + 192 )[ the rest )     the last cut is a cut too
 //   after an answer that ended at 70: [ 70, 128 )[ 128, b )…
+//   the same where the memory can be truncated anywhere: [ 70, 70 + a ubatch )…
 //
 // Pure; any thread.
 
@@ -22,14 +23,19 @@ struct ChunkRules {
   // The least tokens of a chunk that begins at a position that is no cut, such as an answer's end
   // (ChunkAfterAnswerMin).
   size_t off_cut_min = 1;
+  // Where a sequence is not clean any more, only its own conversation resumes in it. If the memory
+  // can be truncated at any token, that needs no cuts, so chunks are as long as they can be.
+  bool whole_behind_clean = false;
 };
 
 // Returns where the next chunk of the prompt ends: at `stop` (0: none) or, if that is no cut, first
 // at the last cut before it, as if the prompt ended there; at the next boundary, at
 // the last cut before the prompt's end, or at its end, whichever comes first; and at a cut where
 // that is more than a ubatch away. From a position that is no cut, the first chunk only goes to a
-// cut, so that the chunks after it do not depend on where checkpoints are taken.
-size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop);
+// cut, so that the chunks after it do not depend on where checkpoints are taken. `is_clean`:
+// whether the sequence is (base/provenance.h).
+size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop,
+                    bool is_clean = true);
 
 }  // namespace cairn
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "media/media_tokens.h"
+
 namespace cairn {
 namespace {
 
@@ -72,6 +74,29 @@ TEST(NextChunkEnd, PassesABoundaryThatFollowsAnAnswerAtOnce) {
   rules.off_cut_min = 8;
   EXPECT_EQ(NextChunkEnd(Chat(), rules, 97, 0), 150u);
   EXPECT_EQ(NextChunkEnd(Chat(), rules, 90, 0), 100u);
+}
+
+TEST(NextChunkEnd, IsAUbatchAwayBehindAnAnswerWhereTheMemoryCanBeTruncatedAnywhere) {
+  ChunkRules rules;
+  rules.whole_behind_clean = true;
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 97, 0, false), 97u + 512);
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 2900, 2950, false), 3000u);
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 1366, 0, true), 1400u) << "clean tokens keep to the cuts";
+  rules.whole_behind_clean = false;
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 1366, 0, false), 1400u);
+}
+
+TEST(NextChunkEnd, IsAMediumsBeginningAndEndBehindAnAnswerToo) {
+  ChunkRules rules;
+  rules.whole_behind_clean = true;
+  Tokens prompt(100, 7);
+  const Tokens medium = MediaTokens({1, 2}, 40, 40);
+  prompt.insert(prompt.end(), medium.begin(), medium.end());
+  prompt.resize(300, 7);
+  const PromptCuts cuts({.grid_tokens = 64, .message_starts = {1}}, prompt);
+  EXPECT_EQ(NextChunkEnd(cuts, rules, 30, 0, false), 100u);
+  EXPECT_EQ(NextChunkEnd(cuts, rules, 100, 0, false), 140u);
+  EXPECT_EQ(NextChunkEnd(cuts, rules, 140, 0, false), 300u);
 }
 
 }  // namespace

@@ -82,7 +82,8 @@ size_t SchedulerContext::FirstStop(const Slot& slot, const PromptCuts& of_prompt
 
 ChunkRules SchedulerContext::chunk_rules() const {
   const bool needs_snapshots = engine->traits().NeedsSnapshots();
-  return {engine->chunk_tokens_max(), ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens)};
+  return {engine->chunk_tokens_max(), ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens),
+          !needs_snapshots && options.reuse == ReuseMode::kLive};
 }
 
 void SchedulerContext::Log(LogLevel level, const std::string& line) const {

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "policy/prompt_shape.h"
 #include "sched/scheduler.h"
+#include "tree/prompt_cuts.h"
 
 namespace cairn::test {
 
@@ -140,16 +141,19 @@ class PlainPlayer {
       : engine_(engine),
         starts_(other.starts_),
         gap_divisor_(other.gap_divisor_),
-        held_(other.held_) {}
+        held_(other.held_),
+        clean_(other.clean_) {}
 
   void Forget() {
     engine_->Clear(0);
     held_.clear();
+    clean_ = 0;
   }
   // Drops all tokens but the first `tokens`. REQUIRES: the model can be truncated anywhere.
   void KeepFront(size_t tokens) {
     EXPECT_TRUE(engine_->Truncate(0, tokens).has_value());
     held_.resize(tokens);
+    clean_ = std::min(clean_, tokens);
   }
   const Tokens& held() const { return held_; }
   // Whether `prompt` repeats all that is held, including the last answer, and continues.
@@ -158,8 +162,9 @@ class PlainPlayer {
   }
   // Prefills the rest of `prompt` in a cold run's chunks: first up to a cut, if it begins elsewhere
   // (by at least a full step where the model can be truncated anywhere); then full chunks
-  // up to the last cut before each boundary and before the end, and the rest.
-  // REQUIRES: Continues(prompt).
+  // up to the last cut before each boundary and before the end, and the rest. Where the model can
+  // be truncated anywhere, full chunks alone behind an answer or an edit. REQUIRES:
+  // Continues(prompt).
   void Read(const Tokens& prompt) {
     std::vector<size_t> boundaries = {0};
     for (size_t i = 0; i < prompt.size(); ++i) {
@@ -167,10 +172,17 @@ class PlainPlayer {
         boundaries.push_back(i + 1);
       }
     }
+    const CutRules rules{engine_->traits().grid_tokens, starts_ < 0 ? Tokens{} : Tokens{starts_},
+                         gap_divisor_};
+    const PromptCuts cuts(rules, prompt);
     const size_t chunk_max = engine_->chunk_tokens_max();
     while (held_.size() < prompt.size()) {
       const size_t begin = held_.size();
       size_t end = prompt.size();
+      if (!engine_->traits().NeedsSnapshots() && (clean_ < begin || !cuts.Has(begin))) {
+        PrefillChunk(prompt, std::min(end, begin + chunk_max));
+        continue;
+      }
       if (!IsCut(begin, boundaries, prompt.size())) {
         const size_t least = begin + OffCutMin();
         end = CutFrom(least, boundaries, prompt.size());
@@ -188,6 +200,7 @@ class PlainPlayer {
         while (!IsCut(end, boundaries, prompt.size())) --end;
       }
       PrefillChunk(prompt, end);
+      clean_ = cuts.CleanAfter(clean_, {begin, end});
     }
   }
   // Returns the answer to the prompt just prefilled. REQUIRES: the model's tokens are bytes.
@@ -234,6 +247,7 @@ class PlainPlayer {
   const Token starts_;
   const size_t gap_divisor_;
   Tokens held_;
+  size_t clean_ = 0;  // see Provenance
 };
 
 }  // namespace cairn::test

@@ -56,7 +56,10 @@ class HistoryPlayer {
   bool Play(const Turn& turn, const GenerationParams& params) {
     if (turn.edit != Edit::kNone) {
       size_t kept = CommonPrefix(player_.held(), turn.prompt);
-      if (turn.edit == Edit::kAtCut) kept = PromptCuts(rules_, turn.prompt).AtOrBefore(kept);
+      if (turn.edit == Edit::kAtCut) {
+        // The last token is always prefilled, for its logits.
+        kept = PromptCuts(rules_, turn.prompt).AtOrBefore(std::min(kept, turn.prompt.size() - 1));
+      }
       if (kept == 0 || !engine_.CanTruncate(0, kept) || IsInAnswer(kept)) return false;
       player_.KeepFront(kept);
       std::erase_if(answers_, [kept](const TokenRange& answer) { return answer.begin >= kept; });

@@ -37,9 +37,13 @@ bool Preload::EndIfAtHand(RunningRequest* request) {
 void Preload::Plan(RunningRequest* request) {
   const size_t end = EndOf(*request);
   const Slot& slot = context_->pool.slot(*request->slot);
-  // No conversation is truncated before the end of the chunk after an answer.
-  if (end < context_->FirstStop(slot, context_->CutsOf(request->prefill_tokens)))
+  // No conversation is truncated before the end of the chunk after an answer, and where chunks are
+  // whole there, that is only known when its next prompt comes.
+  const bool is_clean = slot.provenance().clean == slot.tokens().size();
+  const bool unknown = !is_clean && context_->chunk_rules().whole_behind_clean;
+  if (unknown || end < context_->FirstStop(slot, context_->CutsOf(request->prefill_tokens))) {
     return Finish(request);
+  }
   request->plan = {{end, request->preload_class}};
 }
 
