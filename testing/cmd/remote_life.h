@@ -117,6 +117,8 @@ class RemoteLife {
   static FakeEngineOptions EngineOptions(const RemoteLifeOptions& options) {
     FakeEngineOptions engine = Bench::EngineOptions(options.memory_class);
     engine.slots = options.slots;
+    // Every chunk takes as long as the next, so short chunks keep prefill slower than assembly.
+    engine.chunk_tokens_max = 64;
     return engine;
   }
   RemoteTierOptions TierOptions(const RemoteLifeOptions& options) {
