@@ -98,7 +98,9 @@ std::vector<Placement> Needed(const PlacementInput& input) {
     needed.push_back({medium.begin, CheckpointClass::kMedia});
     needed.push_back({medium.end, CheckpointClass::kMedia});
   }
-  if (!shape.turns.empty() && !user_last) {
+  // A tool result that follows an answer at once resumes at the answer's end instead.
+  if (!shape.turns.empty() && !user_last &&
+      shape.turns.back().position >= input.resumed_tokens + kBoundaryTokens) {
     needed.push_back({shape.turns.back().position, CheckpointClass::kToolTurn});
   }
   if (user_last) {
@@ -272,11 +274,10 @@ class AutoPlacement final : public PlacementPolicy {
 
   // The least tokens that a placement must save the prompts that want it. Many prompts diverge a
   // few tokens after a boundary, inside the template's opening of a message; a rung saves nothing
-  // in a message that is hardly longer; and a tool result mostly follows a stored answer.
+  // in a message that is hardly longer.
   static size_t StepMin(const PlacementInput& input, const Placement& placement) {
     switch (placement.checkpoint_class) {
       case CheckpointClass::kBranch:
-      case CheckpointClass::kToolTurn:
         return static_cast<size_t>(CostTokens(input));
       case CheckpointClass::kLadder:
         return kBoundaryTokens;

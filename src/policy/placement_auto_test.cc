@@ -344,15 +344,14 @@ TEST(AutoPlacement, LearnsWhichMessagesAreEdited) {
 }
 
 // A tool that is called again says more: bench-peers' `tool-messages` prefilled the call again too.
-TEST(AutoPlacement, PlacesOneBeforeTheLastToolResultUnlessOneIsNear) {
+TEST(AutoPlacement, PlacesOneBeforeTheLastToolResultUnlessThePromptResumesNearIt) {
   const PromptShape shape = Session(3);
   const size_t last = shape.turns.back().position;
   PlacementInput input{shape, kPiece};
-  input.resumed_tokens = last - 300;
+  input.resumed_tokens = last - 64;
   EXPECT_TRUE(Has(Placed(input), {last, CheckpointClass::kToolTurn}));
-  const std::vector<size_t> after_answer = {last - 10};
-  input.held = after_answer;
-  input.resumed_tokens = last - 10;
+  input.resumed_tokens = last - 63;
+  input.snapshot_cost_tokens = 0.2;
   EXPECT_FALSE(Has(Placed(input), {last, CheckpointClass::kToolTurn}));
 }
 
