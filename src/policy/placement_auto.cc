@@ -278,6 +278,7 @@ class AutoPlacement final : public PlacementPolicy {
   static size_t StepMin(const PlacementInput& input, const Placement& placement) {
     switch (placement.checkpoint_class) {
       case CheckpointClass::kBranch:
+      case CheckpointClass::kToolTurn:
         return static_cast<size_t>(CostTokens(input));
       case CheckpointClass::kLadder:
         return kBoundaryTokens;
