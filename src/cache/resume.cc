@@ -16,6 +16,12 @@ bool MayUse(const ResumeRules& rules, const Checkpoint& checkpoint) {
   return rules.mode != ReuseMode::kExact || checkpoint.on_grid() || checkpoint.cold_end;
 }
 
+// Whether a prompt resumes at `position`, which is no cut, rather than at `cut` before it.
+bool LeavesGrid(const ResumeRules& rules, size_t cut, size_t position, bool is_clean) {
+  return rules.mode == ReuseMode::kLive && rules.leave_grid &&
+         MayLeaveGrid(cut, position, rules.cuts.tokens(), is_clean);
+}
+
 // Whether a prompt may continue from the position of `checkpoint`.
 bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
   const size_t prompt_tokens = rules.cuts.tokens();
@@ -28,9 +34,8 @@ bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
   const size_t cut = rules.cuts.AtOrBefore(checkpoint.position);
   if (cut == checkpoint.position) return true;
   // The client sent another answer to a stored prompt: an edit at that prompt's end.
-  const bool at_end = checkpoint.checkpoint_class == CheckpointClass::kEnd;
-  return at_end && rules.mode == ReuseMode::kLive && rules.leave_grid &&
-         MayLeaveGrid(cut, checkpoint.position, prompt_tokens, checkpoint.on_grid());
+  return checkpoint.checkpoint_class == CheckpointClass::kEnd &&
+         LeavesGrid(rules, cut, checkpoint.position, checkpoint.on_grid());
 }
 
 // Whether the state of `checkpoint` may be restored into the slot, which shares `shared` tokens
@@ -72,13 +77,12 @@ size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t wante
 
 // Whether `live` may cut the slot at `wanted`, which prompt and slot share, although it is no cut.
 bool MayCutAt(const ResumeRules& rules, const SlotState& slot, size_t cut, size_t wanted) {
-  if (rules.mode != ReuseMode::kLive || !rules.leave_grid) return false;
   for (const TokenRange& answer : slot.provenance.answers) {
     if (answer.begin < wanted && wanted < answer.end) return false;
   }
   // From the cut the rest would be clean, whatever the slot holds behind it.
   const bool is_clean = cut <= slot.provenance.clean;
-  return MayLeaveGrid(cut, wanted, rules.cuts.tokens(), is_clean);
+  return LeavesGrid(rules, cut, wanted, is_clean);
 }
 
 // Returns the best resume point of the slot alone, without the cache.

@@ -17,8 +17,10 @@ Tokens Counting(size_t n, size_t changed_at = SIZE_MAX) {
   return tokens;
 }
 
-Checkpoint At(size_t position, LineageId lineage = 0) {
+Checkpoint At(size_t position, LineageId lineage = 0,
+              CheckpointClass checkpoint_class = Checkpoint{}.checkpoint_class) {
   Checkpoint checkpoint;
+  checkpoint.checkpoint_class = checkpoint_class;
   checkpoint.id = position;
   checkpoint.position = position;
   checkpoint.lineage = lineage;
@@ -184,9 +186,7 @@ TEST_F(ResumeTest, WithoutSnapshotsAPromptResumesAtACutOfAStoredRun) {
 TEST_F(ResumeTest, LiveRestoresTheCheckpointOfAnEarlierEdit) {
   rules.leave_grid = true;
   clean = 128;
-  Checkpoint edit = At(250, 7);
-  edit.checkpoint_class = CheckpointClass::kBranch;
-  match.checkpoints = {At(64), edit};
+  match.checkpoints = {At(64), At(250, 7, CheckpointClass::kBranch)};
   ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kRestore, 250);
   match.checkpoints.back().lineage = 8;
   ExpectPoint(Choose(Counting(400, 250), Counting(300)), Kind::kRestore, 64);
@@ -200,9 +200,7 @@ TEST_F(ResumeTest, LiveRestoresTheCheckpointOfAnEarlierEdit) {
 TEST_F(ResumeTest, LiveRestoresTheEndOfAnEarlierPromptWhoseAnswerWasChanged) {
   rules.leave_grid = true;
   clean = 256;
-  Checkpoint end = At(266, 7);
-  end.checkpoint_class = CheckpointClass::kEnd;
-  match.checkpoints = {At(256), end};
+  match.checkpoints = {At(256), At(266, 7, CheckpointClass::kEnd)};
   ExpectPoint(Choose(Counting(400, 266), Counting(300)), Kind::kRestore, 266);
   rules.leave_grid = false;
   ExpectPoint(Choose(Counting(400, 266), Counting(300)), Kind::kRestore, 256);

@@ -98,16 +98,17 @@ std::vector<Placement> Needed(const PlacementInput& input) {
     needed.push_back({medium.begin, CheckpointClass::kMedia});
     needed.push_back({medium.end, CheckpointClass::kMedia});
   }
-  // A tool result that follows an answer at once resumes at the answer's end instead.
-  if (!shape.turns.empty() && !user_last &&
-      shape.turns.back().position >= input.resumed_tokens + kBoundaryTokens) {
-    needed.push_back({shape.turns.back().position, CheckpointClass::kToolTurn});
-  }
   if (user_last) {
     const size_t message_tokens = end - std::min(end, shape.turns.back().position);
     needed.push_back({end - std::min(input.chunk_tokens, message_tokens / kEditedPart),
                       CheckpointClass::kLadder});
-  } else if (shape.turns.empty() && end > input.chunk_tokens) {
+  } else if (!shape.turns.empty()) {
+    // One that follows an answer at once resumes at the answer's end instead.
+    const size_t tool_result = shape.turns.back().position;
+    if (tool_result >= input.resumed_tokens + kBoundaryTokens) {
+      needed.push_back({tool_result, CheckpointClass::kToolTurn});
+    }
+  } else if (end > input.chunk_tokens) {
     needed.push_back({end - input.chunk_tokens, CheckpointClass::kLadder});
   }
   return needed;

@@ -33,7 +33,7 @@ struct ChunkRules {
 // the last cut before the prompt's end, or at its end, whichever comes first; and at a cut where
 // that is more than a ubatch away. From a position that is no cut, the first chunk only goes to a
 // cut, so that the chunks after it do not depend on where checkpoints are taken. `is_clean`:
-// whether the sequence is (base/provenance.h).
+// whether the sequence is (base/provenance.h); if not, see whole_behind_clean.
 size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop,
                     bool is_clean = true);
 

@@ -7,14 +7,10 @@
 namespace cairn {
 namespace {
 
-bool LeavesGrid(const SchedulerOptions& options) {
-  return options.leave_grid && options.reuse == ReuseMode::kLive;
-}
-
 SlotPoolOptions PoolOptions(const SchedulerOptions& options, const CutRules& cuts) {
   return {options.reuse,
           cuts,
-          LeavesGrid(options),
+          options.leave_grid && options.reuse == ReuseMode::kLive,
           options.keep_ends,
           options.offload,
           options.first_lineage,

@@ -163,8 +163,8 @@ class PlainPlayer {
   // Prefills the rest of `prompt` in a cold run's chunks: first up to a cut, if it begins elsewhere
   // (by at least a full step where the model can be truncated anywhere); then full chunks
   // up to the last cut before each boundary and before the end, and the rest. Where the model can
-  // be truncated anywhere, full chunks alone behind an answer or an edit. REQUIRES:
-  // Continues(prompt).
+  // be truncated anywhere, full chunks alone behind an answer or an edit.
+  // REQUIRES: Continues(prompt).
   void Read(const Tokens& prompt) {
     std::vector<size_t> boundaries = {0};
     for (size_t i = 0; i < prompt.size(); ++i) {
@@ -179,7 +179,8 @@ class PlainPlayer {
     while (held_.size() < prompt.size()) {
       const size_t begin = held_.size();
       size_t end = prompt.size();
-      if (!engine_->traits().NeedsSnapshots() && (clean_ < begin || !cuts.Has(begin))) {
+      if (!engine_->traits().NeedsSnapshots() &&
+          (clean_ < begin || !IsCut(begin, boundaries, prompt.size()))) {
         PrefillChunk(prompt, std::min(end, begin + chunk_max));
         continue;
       }

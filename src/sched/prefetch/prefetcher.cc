@@ -162,7 +162,8 @@ bool Prefetcher::ComputeChunk(size_t tokens_max) {
   rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
   // The rows are not at hand; a request brings them.
   if (cuts.IsMedium(begin)) return false;
-  const size_t end = NextChunkEnd(cuts, rules, begin, goal);
+  // It keeps to the cuts behind an answer too, because its prompt may go on in any way.
+  const size_t end = NextChunkEnd(cuts, rules, begin, goal, /*is_clean=*/true);
   TraceSpan span(context_->options.trace, "prefetch");
   const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));
   context_->trace.EndPrefetch(&span, *current_->slot, {begin, end});
