@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
+.PHONY: help setup setup-test setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
   asan tsan web-test bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
@@ -11,10 +11,13 @@ help: ## This list
 setup: ## Tools and libraries the build needs; does nothing when they are there
 	@scripts/setup.sh
 
+setup-test:
+	@scripts/setup.sh --test
+
 setup-dev:
 	@scripts/setup.sh --dev
 
-build: setup ## The program build/cairn and the tests
+build: setup-test ## The program build/cairn and the tests
 	@scripts/build.sh
 
 test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
@@ -120,15 +123,15 @@ fleets: setup ## What fleets of servers save, into docs/fleet_simulation.md (TRA
 	@.deps/report/venv/bin/python3 scripts/fleets.py $(if $(TRACES),--traces $(TRACES)) $(if $(FIRST),--first $(FIRST))
 
 demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes
-	@scripts/build.sh --no-page cairn cairn-lab
+	@scripts/build.sh --demo --no-page cairn cairn-demo
 	@scripts/play.sh demo
 
 serve: setup ## A server on the demo's model (MODEL=file, CHAT_TEMPLATE=name, PORT=8080)
-	@scripts/build.sh cairn cairn-lab
+	@scripts/build.sh --demo cairn cairn-demo
 	@scripts/play.sh serve
 
 model: setup ## The demo's model
-	@scripts/build.sh cairn cairn-lab
+	@scripts/build.sh --demo cairn-demo
 	@scripts/model.sh
 
 check: setup-dev ## Format, lint of what this branch changed, and tests

@@ -14,10 +14,11 @@ if(CAIRN_SANITIZE)
   target_link_options(cairn_flags INTERFACE -fsanitize=${CAIRN_SANITIZE})
   # gcc's manual: with sanitizers this warning has false positives. The other builds hold it.
   target_compile_options(cairn_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  # clang sees gcc's own headers use what they call deprecated.
-  target_compile_options(cairn_flags INTERFACE
-    $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 endif()
+
+# clang sees gcc's own headers use what they call deprecated.
+target_compile_options(cairn_flags INTERFACE
+  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 
 # The usual linker takes four times as long for the programs of a sanitizer.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
@@ -44,16 +45,36 @@ function(cairn_library name)
   cairn_use_precompiled(cairn_${name} library)
 endfunction()
 
-# cairn_test(NAME LABELS unit SOURCES a_test.cc DEPENDS cairn_base [TIMEOUT seconds] [PREFIX x])
+# Continuous integration compiles each test once (docs/testing.md): unit and property tests with the
+# address sanitizer, the others, which start the programs, in the ordinary build. `make test` builds
+# and runs all of them in one.
+if(CAIRN_TESTS)
+  add_custom_target(asan_lane)
+  add_custom_target(ordinary_lane)
+endif()
+
+# cairn_test(NAME LABELS unit SOURCES a_test.cc DEPENDS cairn_base [TIMEOUT seconds] [PREFIX x]
+#            [COST seconds] [LANE asan|ordinary])
 # A GoogleTest program; each of its tests is a ctest test with the given labels. PREFIX: in front of
-# their names, where another program has tests of the same.
+# their names, where another program has tests of the same. COST: what its longest test takes, if that
+# is more than two seconds; ctest starts the longest first, so that all processors end together. LANE:
+# where CI runs it if its labels would say otherwise.
 function(cairn_test name)
   if(NOT CAIRN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT;PREFIX" "SOURCES;DEPENDS;LABELS;PROPERTIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;PREFIX;COST;LANE" "SOURCES;DEPENDS;LABELS;PROPERTIES" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
+  endif()
+  if(NOT ARG_COST)
+    set(ARG_COST 1)
+  endif()
+  if(NOT ARG_LANE)
+    set(ARG_LANE asan)
+    if("e2e" IN_LIST ARG_LABELS)
+      set(ARG_LANE ordinary)
+    endif()
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE cairn_test_flags ${ARG_DEPENDS} GTest::gtest
@@ -63,7 +84,9 @@ function(cairn_test name)
     CAIRN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CAIRN_PROGRAM="${PROJECT_BINARY_DIR}/cairn"
     CAIRN_LAB_PROGRAM="${PROJECT_BINARY_DIR}/cairn-lab")
   cairn_use_runtime(${name})
+  add_dependencies(${ARG_LANE}_lane ${name})
   gtest_discover_tests(${name}
-    DISCOVERY_TIMEOUT 60
-    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} ${ARG_PROPERTIES})
+    DISCOVERY_TIMEOUT 60 TEST_PREFIX "${ARG_PREFIX}"
+    PROPERTIES LABELS "${ARG_LABELS};${ARG_LANE}-lane" TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST}
+      ${ARG_PROPERTIES})
 endfunction()

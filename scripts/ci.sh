@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Everything that a change must pass, from nothing. The sanitizers, the fuzz targets and the soak run
-# on what changed since they last ran whole and passed (scripts/lib/changed.sh); nightly runs them in
-# full.
-# With CI=true the linter looks at all files as far as its time goes, else at the changed ones. The
-# tests run last, so the log ends with their count.
+# Everything that a change must pass, from nothing: what it concerns, and everything short
+# (docs/testing.md, "What CI runs"). `make nightly` runs the whole.
+# Each test is compiled once: the ordinary build has the programs and the tests that start them, the
+# address sanitizer's has the unit and property tests. The end prints the seconds of each step.
+# Without CI=true: the ordinary build and all tests in it, as `make check`, but from nothing.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -12,27 +12,23 @@ cd "$ROOT"
 source scripts/lib/common.sh
 # shellcheck source=scripts/lib/changed.sh
 source scripts/lib/changed.sh
+# shellcheck source=scripts/lib/build_folder.sh
+source scripts/lib/build_folder.sh
 
 readonly WORDS_DIR="build/ci"
 readonly LINES_MAX=60
-# The short form of make asan: programs that parse bytes or own them. The parsers of chat/ are left
-# to the fuzz targets, which are built with the same sanitizers: under them the chat templates of
-# all families take a quarter of an hour.
-readonly ASAN_PROGRAMS=(
-  tree/tree_test cache/cache_test cache/cache_property_test store/store_test store/disk_store_test
-  store/disk_store_property_test remote/remote_test events/events_test download/download_test
-  engine/engine_test
-  engine/llama_engine_test http/http_test
-)
 # The short form of make tsan: programs whose threads share state.
 readonly TSAN_PROGRAMS=(
   store/disk_store_test remote/remote_test sched/sched_test http/http_test http/http_tls_test
   router/router_test
 )
-# A run that is cut off lands nothing. Where so much has changed that the steps before the thread
-# lane took longer than this, it is left to a later run; .ci/checked then has to stay where it is.
+# A run that is cut off lands nothing: it has this long, and the thread lane, which takes ten minutes,
+# is left to a later run when the steps before it took longer than the second figure; .ci/checked then
+# has to stay where it is.
+readonly LIMIT_S=5400
 readonly TSAN_BEGIN_S_MAX=1800
 FAILED=""
+TOOK=()
 
 # attempt NAME COMMAND...: a step whose failure does not hide what the later ones find.
 attempt() {
@@ -52,24 +48,63 @@ report_failures() {
   fail "failed:$FAILED"
 }
 
-# step NAME COMMAND...: an attempt with its seconds, for docs/testing.md.
+# step NAME COMMAND...: an attempt with its seconds.
 step() {
   local start="$SECONDS"
   attempt "$@"
+  TOOK+=("$1 $((SECONDS - start))")
   say "$1 took $((SECONDS - start)) s"
 }
 
-# lane asan|tsan PROGRAM...: those of the programs that the change concerns.
-lane() {
-  local name="$1" programs
-  shift
-  mapfile -t programs < <(concerned_programs "$@")
+report_times() {
+  local one line="seconds:"
+  for one in "${TOOK[@]}"; do line="$line $one,"; done
+  say "$line in all $SECONDS of $LIMIT_S s"
+}
+
+# The programs that a lane's target builds, by their paths in the build folder.
+lane_programs() { ninja -C "$1" -t query "$2" | sed -n 's/^    [|]* *\(.*_\(test\|fuzz\)\)$/\1/p'; }
+
+# The unit and property tests that the change concerns, and all kept cases of the fuzz targets.
+asan_lane() {
+  local programs
+  scripts/sanitize.sh --configure asan
+  mapfile -t programs < <(lane_programs build-asan asan_lane)
+  mapfile -t programs < <(concerned_programs build-asan "${programs[@]}")
   if [[ "${#programs[@]}" -eq 0 ]]; then
-    say "$name: nothing that its programs test has changed"
+    say "asan: nothing that its programs test has changed"
     return 0
   fi
-  say "$name: ${programs[*]}"
-  step "$name" scripts/sanitize.sh "$name" "${programs[@]}"
+  step asan scripts/sanitize.sh asan "${programs[@]}"
+}
+
+tsan_lane() {
+  local programs
+  mapfile -t programs < <(changed_programs "${TSAN_PROGRAMS[@]}")
+  if [[ "${#programs[@]}" -eq 0 ]]; then
+    say "tsan: nothing that its programs test has changed"
+  elif ((SECONDS > TSAN_BEGIN_S_MAX)); then
+    say "tsan: left out, because $SECONDS s are over already; make tsan runs it"
+  else
+    say "tsan: ${programs[*]}"
+    step tsan scripts/sanitize.sh tsan "${programs[@]}"
+  fi
+}
+
+# The two programs by the system's compiler and without precompiled headers, of which a file that
+# forgets an include would not compile: all of them, or the objects that the change concerns.
+system_compiler_lane() {
+  local objects=(cairn cairn-lab)
+  if ! build_changed; then
+    mapfile -t objects < <(concerned_objects build | grep -E '^(src|lab)/' | grep -v '_test\.dir/' || true)
+  fi
+  if [[ "$(release_folder)" == build ]]; then
+    say "system-compiler: it built build/ already"
+  elif [[ "${#objects[@]}" -eq 0 ]]; then
+    say "system-compiler: no source of the programs has changed"
+  else
+    step system-compiler scripts/build.sh --release --no-page "${objects[@]}"
+  fi
 }
 
 fuzz_changed() {
@@ -85,44 +120,46 @@ fuzz_changed() {
 
 # Two minutes: two rounds or more.
 soak_changed() {
-  if grep -qE '^src/(cache|engine|sched|store)/' < <(changed_files); then
+  if build_changed || grep -qE '^src/(cache|engine|sched|store)/' < <(changed_files); then
     step soak env HOURS=0.03 scripts/soak.sh
   else
     say "soak: nothing that stores or restores states has changed"
   fi
 }
 
-main() {
-  local scope="" tools=--dev
-  if [[ "${CI:-}" == true ]]; then
-    scope=--all
-    export CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-60}"
-    # Elsewhere the tests that need a browser, matplotlib or promtool are left out where there is
-    # none.
-    tools=--browser
-    export CAIRN_NEEDS_CHROMIUM=1 CAIRN_NEEDS_MATPLOTLIB=1 CAIRN_NEEDS_PROMTOOL=1
-  fi
-  scripts/setup.sh $tools
-  if [[ "${CI:-}" == true ]]; then scripts/report.sh --install; fi
-  mkdir -p "$WORDS_DIR"
+# In CI the tests that need a browser, matplotlib or promtool fail where there is none.
+in_ci() {
+  export CAIRN_NEEDS_CHROMIUM=1 CAIRN_NEEDS_MATPLOTLIB=1 CAIRN_NEEDS_PROMTOOL=1
+  scripts/setup.sh --browser
+  scripts/report.sh --install
+  TOOK+=("set-up $SECONDS")
+  step build scripts/build.sh cairn cairn-lab cairn-demo ordinary_lane
+  step format scripts/format.sh --check
+  step lint env CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-90}" scripts/lint.sh --checked
+  system_compiler_lane
+  asan_lane
+  tsan_lane
+  fuzz_changed
+  soak_changed
+  # Where no Node.js was to be had there is no page, and nothing to test.
+  if [[ -d build/web ]]; then step web scripts/web_test.sh; fi
+  step fleet env SHORT=1 scripts/test_fleet.sh
+  step test scripts/test.sh -LE asan-lane
+}
+
+by_hand() {
+  scripts/setup.sh --dev
   step build scripts/build.sh
   step format scripts/format.sh --check
-  step lint scripts/lint.sh $scope
-  if [[ "${CI:-}" == true ]]; then
-    lane asan "${ASAN_PROGRAMS[@]}"
-    if ((SECONDS <= TSAN_BEGIN_S_MAX)); then
-      lane tsan "${TSAN_PROGRAMS[@]}"
-    else
-      say "tsan: left out, because $SECONDS s are over already; make tsan runs it"
-    fi
-    fuzz_changed
-    soak_changed
-    # Where no Node.js was to be had there is no page, and nothing to test.
-    if [[ -d build/web ]]; then step web scripts/web_test.sh; fi
-    step fleet env SHORT=1 scripts/test_fleet.sh
-  fi
+  step lint scripts/lint.sh
   step test scripts/test.sh
+}
+
+main() {
+  mkdir -p "$WORDS_DIR"
+  if [[ "${CI:-}" == true ]]; then in_ci; else by_hand; fi
   report_failures
+  report_times
 }
 
 main "$@"

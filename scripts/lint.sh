@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# clang-tidy over the C++ files this branch has changed, or over all of them with --all; shellcheck
-# over the scripts. CAIRN_TIDY_SECONDS ends it in time: what was not looked at is named, not failed.
+# clang-tidy over the C++ files this branch has changed, or with --checked over those that changed since
+# the commit in .ci/checked, or over all of them with --all; shellcheck over the scripts.
+# CAIRN_TIDY_SECONDS ends it in time: what was not looked at is named, not failed.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -9,6 +10,8 @@ cd "$ROOT"
 source scripts/lib/common.sh
 # shellcheck source=scripts/lib/sources.sh
 source scripts/lib/sources.sh
+# shellcheck source=scripts/lib/changed.sh
+source scripts/lib/changed.sh
 
 readonly TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-3600}"
 
@@ -20,7 +23,7 @@ lint_one() {
   if [[ "$left" -le 0 ]]; then
     code=124
   else
-    # The compile commands are gcc's: clang need not know all of its warnings, and it sees gcc's
+    # The compile commands may be gcc's: clang need not know all of its warnings, and it sees gcc's
     # own headers use what they call deprecated.
     timeout "$left" clang-tidy-19 -p build --quiet --extra-arg=-Wno-unknown-warning-option \
       --extra-arg=-Wno-deprecated-declarations "$1" \
@@ -63,26 +66,42 @@ lint_scripts() {
   say "shellcheck: all $(all_scripts | wc -l) scripts are clean"
 }
 
+# sources branch|checked|all: from the heart outwards, so that a limit cuts off what matters least.
+sources() {
+  case "$1" in
+    all) sources_from_the_heart ;;
+    checked) sources_from_the_heart | grep -xFf <(changed_files) || true ;;
+    branch) changed_sources ;;
+  esac
+}
+
+# The compile commands name them where clang builds with precompiled headers.
+build_precompiled() {
+  if grep -qs '^CAIRN_PRECOMPILED:.*=ON' build/CMakeCache.txt; then
+    ninja -C build cairn_precompiled_library cairn_precompiled_test >/dev/null
+  fi
+}
+
 lint_sources() {
   LINT_WORK="$(mktemp -d)"
   LINT_DEADLINE=$(($(date +%s) + TIDY_SECONDS))
   export LINT_WORK LINT_DEADLINE
   trap 'rm -rf "$LINT_WORK"' EXIT
-  if [[ "$1" -eq 1 ]]; then sources_from_the_heart; else changed_sources; fi |
-    to_units | only_compiled >"$LINT_WORK/units"
+  build_precompiled
+  sources "$1" | to_units | only_compiled >"$LINT_WORK/units"
   run_step "clang-tidy over $(wc -l <"$LINT_WORK/units") files" "$LINT_WORK/workers.log" run_workers
   report
 }
 
 main() {
-  local all=0
+  local which=branch
   if [[ "${1:-}" == --one ]]; then
     lint_one "$2"
     return 0
   fi
-  [[ "${1:-}" != --all ]] || all=1
+  case "${1:-}" in --all | --checked) which="${1#--}" ;; esac
   lint_scripts
-  lint_sources "$all"
+  lint_sources "$which"
 }
 
 main "$@"

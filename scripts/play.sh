@@ -36,7 +36,7 @@ main() {
   [[ "$mode" == demo || "$mode" == serve ]] || fail "usage: scripts/play.sh demo|serve"
   choose_model
   local program=build/cairn
-  if [[ "$mode" == demo ]]; then program=build/cairn-lab; fi
+  if [[ "$mode" == demo ]]; then program=build/cairn-demo; fi
   set -- "$program" "$mode" --model "$MODEL"
   if [[ -n "${CHAT_TEMPLATE:-}" ]]; then set -- "$@" --chat-template "$CHAT_TEMPLATE"; fi
   if [[ "$mode" == serve ]]; then

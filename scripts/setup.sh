@@ -2,7 +2,8 @@
 # Makes everything the build needs: tools, then libllama and the other libraries. A second run
 # does nothing. With a GPU it takes ggml's Vulkan backend too (CAIRN_BACKENDS=vulkan,hip,blas,rpc or
 # none decides by hand; scripts/lib/backends.sh).
-# Usage: scripts/setup.sh [--dev] [--browser] [--update-lock]
+# Usage: scripts/setup.sh [--test] [--dev] [--browser] [--update-lock]
+#   --test         clang and lld too, as root on a Debian that has them: the build takes half of the time
 #   --dev          the formatter, the linters and promtool too
 #   --browser      those, the browser of some tests, Node.js for the page it shows, and HAProxy
 #   --update-lock  write today's versions and checksums to deps.lock first
@@ -13,6 +14,7 @@ readonly ROOT
 readonly PREFIX="$ROOT/.deps/prefix"
 readonly STAMP="$ROOT/.deps/stamp"
 WORK=""
+WANT_CLANG=no
 # shellcheck source=scripts/lib/common.sh
 source "$ROOT/scripts/lib/common.sh"
 # shellcheck source=scripts/lib/host_tools.sh
@@ -44,7 +46,7 @@ stamp_value() { sed -n "s/^$1=//p" "$STAMP"; }
 
 # is_set_up TOOLS
 is_set_up() {
-  [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] && ! lacks_promtool "$1" &&
+  [[ -f "$STAMP" && -z "$(missing_tools "$1")" ]] && ! lacks_promtool "$1" && ! lacks_clang "$1" &&
     [[ -f "$(stamp_value llama)" && "$(stamp_value hash)" == "$(stamp_hash)" ]] &&
     { [[ "$(stamp_value source)" == system ]] || backends_are_current; }
 }
@@ -99,6 +101,7 @@ main() {
   local tools=0 renew=0 argument
   for argument in "$@"; do
     case "$argument" in
+      --test) WANT_CLANG=yes ;;
       --dev) if [[ "$tools" -eq 0 ]]; then tools=1; fi ;;
       --browser) tools=2 ;;
       --update-lock) renew=1 ;;

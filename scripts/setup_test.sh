@@ -68,6 +68,7 @@ case "\$*" in
     echo "Packages|main|\$(cat "$BOX/now/release")|http://mirror.invalid/debian/" ;;
   update)
     [[ ! -f "$BOX/now/refusal" ]] || { cat "$BOX/now/refusal"; exit 100; } ;;
+  *install\ *clang-19\ lld-19) [[ ! -f "$BOX/now/no-clang" ]] ;;
   download\ prometheus)
     [[ -f "$BOX/now/prometheus" ]] || { echo "E: Can't find a source"; exit 100; }
     echo made >prometheus_2.42_amd64.deb ;;
@@ -261,6 +262,30 @@ test_developers_tools_are_asked_for_only_with_dev() {
   stand_in id <<<'echo 1000'
   set_up && succeeds || return 1
   set_up --dev && fails && says "clang-format-19 clang-tidy-19 clang-19 lld-19 libclang-rt-19-dev shellcheck pkg-config"
+}
+
+test_clang_for_quick_builds_is_installed_by_root_before_the_first_build() {
+  rm "$BOX/now/bin/id"
+  stand_in id <<<'echo 0'
+  set_up && succeeds && never_called clang-19 || return 1
+  set_up --test && succeeds && called "apt-get install -y --no-install-recommends clang-19 lld-19" || return 1
+  : >"$BOX/now/calls"
+  mkdir -p "$BOX/now/tree/build"
+  : >"$BOX/now/tree/build/CMakeCache.txt"
+  set_up --test && succeeds && says_nothing && never_called clang-19
+}
+
+test_clang_for_quick_builds_is_nothing_to_ask_a_user_for() {
+  rm "$BOX/now/bin/id"
+  stand_in id <<<'echo 1000'
+  set_up --test && succeeds && never_called clang-19
+}
+
+test_machine_without_clang_is_set_up_all_the_same() {
+  rm "$BOX/now/bin/id"
+  stand_in id <<<'echo 0'
+  : >"$BOX/now/no-clang"
+  set_up --test && succeeds && says "takes twice as long" && has .deps/stamp
 }
 
 test_clang_without_its_fuzzer_is_given_it() {

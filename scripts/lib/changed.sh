@@ -1,7 +1,7 @@
 # shellcheck shell=bash
-# Which test programs and fuzz targets a change concerns. The change is everything since the commit
-# in .ci/checked, at which CI or `make nightly` passed: each lane had then run over the programs that
-# the changes before concerned. Without that commit in the history, every file counts as changed.
+# Which tests and fuzz targets a change concerns. The change is everything since the commit in
+# .ci/checked, at which CI or `make nightly` passed: each lane had then run over what the changes
+# before concerned. Without that commit in the history, every file counts as changed.
 
 # changed_files: one a line.
 changed_files() {
@@ -15,50 +15,125 @@ changed_files() {
   fi
 }
 
-# program_folders PROGRAM: the folders whose code the tests of tree/tree_test are about. What lies
-# below them has tests of its own.
-program_folders() {
-  local folder="${1%%/*}"
-  echo "src/$folder/"
-  echo "testing/$folder/"
+# How everything is built, or what tests of many folders read.
+build_changed() {
+  grep -qE '^(CMakeLists.txt|CMakePresets.json|cmake/|deps.lock|testdata/|scripts/lib/|testing/(base|CMake))' \
+    < <(changed_files)
 }
 
-# includes FILE...: the paths that they include with quotes.
-includes() { sed -n 's|^#include "\(.*\)"$|\1|p' "$@" | sort -u; }
-
-# target_folders TARGET: those that a fuzz target includes from, itself or through a header of
-# fuzz/; of base/ only the headers that it names.
-target_folders() {
-  local path headers=()
-  echo "fuzz/$1_fuzz."
-  echo "fuzz/corpus/$1/"
-  mapfile -t headers < <(includes "fuzz/$1_fuzz.cc" | grep '^fuzz/' || true)
-  while read -r path; do
-    case "$path" in
-      base/check.h) ;;
-      base/*) echo "src/${path%.h}." ;;
-      fuzz/*) echo "${path%.h}." ;;
-      lab/* | testing/*) echo "${path%/*}/" ;;
-      *) echo "src/${path%%/*}/" ;;
-    esac
-  done < <(includes "fuzz/$1_fuzz.cc" "${headers[@]}")
+# folder_of PATH: the part of the tree that a source or a program belongs to: src/sched, lab/sim, tests.
+folder_of() {
+  case "$1" in
+    src/*/* | lab/*/* | testing/*/*) cut -d / -f 1-2 <<<"$1" ;;
+    *) echo "${1%%/*}" ;;
+  esac
 }
 
-# concerned FOLDERS_OF NAME...: those of the names whose folders have a changed file.
-concerned() {
-  local folders_of="$1" name files folder
+# included_folders FOLDER|FILE [grep's arguments]: the folders from which it includes.
+included_folders() {
+  local from="$1"
   shift
-  files="$(changed_files)"
-  for name in "$@"; do
-    while read -r folder; do
-      if grep -q "^$folder" <<<"$files"; then
-        echo "$name"
-        break
-      fi
-    done < <("$folders_of" "$name")
+  grep -rhoE --include=*.cc --include=*.h "$@" \
+    '^#include "(fuzz/[a-z_]+\.h|[a-z_]+/([a-z_]+/)?)' "$from" |
+    sed 's/^#include "//' | sort -u | while read -r path; do
+    case "$path" in
+      fuzz/*.h) echo "$path" ;;
+      lab/* | testing/*) cut -d / -f 1-2 <<<"$path" ;;
+      tests/*) echo tests ;;
+      *) if [[ -d "src/${path%%/*}" ]]; then echo "src/${path%%/*}"; fi ;;
+    esac
+  done | sort -u
+}
+
+# folders_below FOLDER|FILE: itself and all that it includes, directly or through others; of the others
+# their tests do not count.
+folders_below() {
+  local -A seen=(["$1"]=1)
+  local waiting=() folder
+  mapfile -t waiting < <(included_folders "$1")
+  while [[ "${#waiting[@]}" -gt 0 ]]; do
+    folder="${waiting[0]}"
+    waiting=("${waiting[@]:1}")
+    if [[ -n "${seen[$folder]:-}" || ! -e "$folder" ]]; then continue; fi
+    seen[$folder]=1
+    mapfile -t -O "${#waiting[@]}" waiting < <(included_folders "$folder" "--exclude=*_test.cc")
+  done
+  printf '%s\n' "${!seen[@]}"
+}
+
+# concerned_folders FOLDER...: those of the folders in which, or below which, a file has changed.
+concerned_folders() {
+  local changed folder below
+  changed="$(changed_files | while read -r file; do folder_of "$file"; done | sort -u)"
+  for folder in "$@"; do
+    if build_changed; then
+      echo "$folder"
+      continue
+    fi
+    below="$(folders_below "$folder")"
+    if grep -qxFf <(echo "$below") <<<"$changed"; then echo "$folder"; fi
   done
 }
 
-concerned_programs() { concerned program_folders "$@"; }
+# program_folders BUILD PROGRAM: the folders of the sources that the program in the build folder BUILD
+# has for itself: of lab/sim_test lab/sim.
+program_folders() {
+  ninja -C "$1" -t query "$2" | sed -n 's|^ *\([a-z].*\)CMakeFiles/[^/]*\.dir/\(.*\.cc\)\.o$|\1\2|p' |
+    while read -r file; do folder_of "$file"; done | sort -u
+}
 
-concerned_targets() { concerned target_folders "$@"; }
+# concerned_programs BUILD PROGRAM...: of test programs, named by their paths in the build folder BUILD,
+# those that the change can make fail.
+concerned_programs() {
+  local build="$1" program folder
+  local -A folders=() concerned=()
+  shift
+  for program in "$@"; do folders[$program]="$(program_folders "$build" "$program")"; done
+  while read -r folder; do concerned[$folder]=1; done < <(
+    # One folder a word: the split is wanted.
+    # shellcheck disable=SC2046
+    concerned_folders $(printf '%s\n' "${folders[@]}" | sort -u)
+  )
+  for program in "$@"; do
+    for folder in ${folders[$program]}; do
+      if [[ -n "${concerned[$folder]:-}" ]]; then
+        echo "$program"
+        break
+      fi
+    done
+  done
+}
+
+# concerned_targets NAME...: of fuzz targets, the same.
+concerned_targets() {
+  local target changed
+  changed="$(changed_files)"
+  for target in "$@"; do
+    if build_changed || grep -qE "^fuzz/([^/]*\.h|${target}_fuzz\.cc|$target\.dict|(corpus|cases)/$target/)" <<<"$changed" ||
+      [[ -n "$(concerned_folders "fuzz/${target}_fuzz.cc")" ]]; then
+      echo "$target"
+    fi
+  done
+}
+
+# changed_programs PATH...: those whose own folder has changed. What lies below has threads, and tests of
+# them, of its own.
+changed_programs() {
+  local program folder files
+  files="$(changed_files)"
+  for program in "$@"; do
+    folder="src/${program%%/*}/"
+    if build_changed || grep -qE "^($folder|testing/${program%%/*}/)" <<<"$files"; then echo "$program"; fi
+  done
+}
+
+# concerned_objects FOLDER: of what the build folder has compiled, the objects that read a changed file,
+# by the compiler's own lists of what each object includes.
+concerned_objects() {
+  changed_files >"$1/changed"
+  ninja -C "$1" -t deps 2>/dev/null | awk -v root="$PWD/" '
+    NR == FNR { changed[root $0] = 1; next }
+    /^[^ ].*: #deps/ { object = $1; sub(/:$/, "", object); told = 0; next }
+    { path = $1; sub(/^\.\.\//, root, path); if (!told && path in changed) { print object; told = 1 } }
+  ' "$1/changed" -
+}
