@@ -20,29 +20,47 @@ set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <fi
   <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <string>
   <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 
-# Two targets that hold the compiled headers; the other targets of their kind only use them, which
-# asks that all of a kind are compiled with the same flags.
+# What nearly every file above the scheduler includes: api, http, router and cmd.
+set(CAIRN_SERVER_HEADERS "${PROJECT_SOURCE_DIR}/src/base/json.h"
+  "${PROJECT_SOURCE_DIR}/src/sched/scheduler.h")
+
+# cairn_precompiled_kind(KIND HEADERS headers LIBRARIES targets): a target that holds the compiled
+# headers; the other targets of its kind only use them, which asks that all are compiled with the same
+# flags.
+function(cairn_precompiled_kind kind)
+  cmake_parse_arguments(ARG "" "" "HEADERS;LIBRARIES" ${ARGN})
+  set(empty "${PROJECT_BINARY_DIR}/precompiled.cc")
+  file(CONFIGURE OUTPUT "${empty}" CONTENT "// Nothing but the headers.\n")
+  add_library(cairn_precompiled_${kind} STATIC "${empty}")
+  target_link_libraries(cairn_precompiled_${kind} PRIVATE cairn_flags ${ARG_LIBRARIES})
+  target_precompile_headers(cairn_precompiled_${kind} PRIVATE ${ARG_HEADERS})
+endfunction()
+
 function(cairn_precompiled_kinds)
   if(NOT CAIRN_PRECOMPILED)
     return()
   endif()
-  set(empty "${PROJECT_BINARY_DIR}/precompiled.cc")
-  file(CONFIGURE OUTPUT "${empty}" CONTENT "// Nothing but the headers.\n")
-  add_library(cairn_precompiled_library STATIC "${empty}")
-  target_link_libraries(cairn_precompiled_library PRIVATE cairn_flags)
-  target_precompile_headers(cairn_precompiled_library PRIVATE ${CAIRN_COMMON_HEADERS})
+  set(library ${CAIRN_COMMON_HEADERS})
+  set(server ${library} ${CAIRN_SERVER_HEADERS})
+  cairn_precompiled_kind(library HEADERS ${library})
+  cairn_precompiled_kind(server HEADERS ${server} LIBRARIES cairn_dep_expected)
   if(CAIRN_TESTS)
-    add_library(cairn_precompiled_test STATIC "${empty}")
-    target_link_libraries(cairn_precompiled_test
-      PRIVATE cairn_flags cairn_test_flags GTest::gtest)
-    target_precompile_headers(cairn_precompiled_test
-      PRIVATE ${CAIRN_COMMON_HEADERS} <gtest/gtest.h>)
+    set(test_libraries cairn_test_flags GTest::gtest)
+    cairn_precompiled_kind(test HEADERS ${library} <gtest/gtest.h> LIBRARIES ${test_libraries})
+    cairn_precompiled_kind(server_test HEADERS ${server} <gtest/gtest.h>
+      LIBRARIES ${test_libraries} cairn_dep_expected)
   endif()
 endfunction()
 
 # cairn_use_precompiled(TARGET library|test)
 function(cairn_use_precompiled target kind)
-  if(CAIRN_PRECOMPILED)
-    target_precompile_headers(${target} REUSE_FROM cairn_precompiled_${kind})
+  if(NOT CAIRN_PRECOMPILED)
+    return()
   endif()
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(folder MATCHES "^(api|http|router|cmd)$")
+    string(REPLACE "library" "server" kind "${kind}")
+    string(REPLACE "test" "server_test" kind "${kind}")
+  endif()
+  target_precompile_headers(${target} REUSE_FROM cairn_precompiled_${kind})
 endfunction()

@@ -213,6 +213,8 @@ TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
   EXPECT_EQ(says("src/http/http_client.cc", "httplib.h"), "");
   EXPECT_NE(says("src/sched/slots/slot.cc", "nlohmann/json.hpp"), "");
   EXPECT_NE(says("src/api/openai/openai.cc", "nlohmann/json.hpp"), "");
+  EXPECT_NE(says("lab/client/chat_client.cc", "nlohmann/json.hpp"), "");
+  EXPECT_NE(says("testing/base/golden_file.h", "nlohmann/json.hpp"), "");
   EXPECT_EQ(says("src/base/json_text.cc", "nlohmann/json.hpp"), "");
   EXPECT_NE(says("src/chat/spans/spans.cc", "minja/minja.hpp"), "");
   EXPECT_EQ(says("src/chat/template/chat_template.cc", "minja/minja.hpp"), "");

@@ -1,12 +1,11 @@
 #include "lab/bench/bench_json.h"
 
-#include <nlohmann/json.hpp>
 #include <vector>
+
+#include "base/json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kFormat = "cairn-bench";
 constexpr size_t kVersion = 3;
@@ -42,6 +41,13 @@ Json ListOf(const std::vector<Item>& items) {
   return list;
 }
 
+template <typename Map>
+Json ObjectOf(const Map& map) {
+  Json object = Json::object();
+  for (const auto& [key, value] : map) object[key] = value;
+  return object;
+}
+
 Json ToJson(const ScenarioRun& run) {
   return {{"scenario", run.scenario},
           {"repetition", run.repetition},
@@ -52,10 +58,14 @@ Json ToJson(const ScenarioRun& run) {
 }
 
 Json ToJson(const LoadRun& run) {
-  return {{"workload", run.workload}, {"repetition", run.repetition},
-          {"error", run.error},       {"figures", run.figures},
-          {"samples", run.samples},   {"turns", ListOf(run.turns)},
-          {"faults", run.faults},     {"fault_details", run.fault_details}};
+  return {{"workload", run.workload},
+          {"repetition", run.repetition},
+          {"error", run.error},
+          {"figures", ObjectOf(run.figures)},
+          {"samples", ObjectOf(run.samples)},
+          {"turns", ListOf(run.turns)},
+          {"faults", ObjectOf(run.faults)},
+          {"fault_details", ObjectOf(run.fault_details)}};
 }
 
 Json ToJson(const ServerFigures& server) {

@@ -7,18 +7,16 @@
 
 #include <algorithm>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "testing/base/golden_file.h"
 #include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 class BenchRunnerTest : public HttpServerTest {
  protected:
@@ -30,17 +28,17 @@ class BenchRunnerTest : public HttpServerTest {
       std::string prompt;
       const Json body = Json::parse(request.body);
       for (const Json& message : body["messages"]) {
-        prompt += message["content"].get<std::string>() + "|";
+        prompt += message["content"].text() + "|";
       }
-      return Text(Json::object({{"prompt", prompt}}).dump());
+      return Text(Json{{"prompt", prompt}}.dump());
     });
     server_->Handle("POST", "/tokenize", [](const HttpRequest& request) {
       Json tokens = Json::array();
-      const std::string text = Json::parse(request.body)["content"];
+      const std::string text = Json::parse(request.body)["content"].text();
       for (const char c : text) {
         tokens.push_back(static_cast<int>(c));
       }
-      return Text(Json::object({{"tokens", tokens}}).dump());
+      return Text(Json{{"tokens", tokens}}.dump());
     });
   }
 
@@ -79,9 +77,9 @@ class BenchRunnerTest : public HttpServerTest {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::string text;
     for (const Json& message : bodies_.at(request)["messages"]) {
-      text += message["role"].get<std::string>() + ": " + message["content"].get<std::string>();
+      text += message["role"].text() + ": " + message["content"].text();
       if (message.contains("reasoning_content")) {
-        text += " (" + message["reasoning_content"].get<std::string>() + ")";
+        text += " (" + message["reasoning_content"].text() + ")";
       }
       text += "\n";
     }

@@ -2,15 +2,13 @@
 
 #include <charconv>
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/clock.h"
+#include "base/json.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(50);
 constexpr int kSamplesAlike = 3;  // equal samples in a row after which the counter stands still
@@ -18,8 +16,8 @@ constexpr double kSettleMsMax = 60'000;
 constexpr int kReadyReplyMs = 2000;
 
 std::string TextAt(const Json& json, const char* pointer) {
-  const Json::json_pointer at(pointer);
-  return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
+  const Json* const found = FindPointer(json, pointer);
+  return found != nullptr && found->is_string() ? found->text() : "";
 }
 
 // Returns the reply's JSON; null if its status is not 200 or it is not JSON.
@@ -31,11 +29,6 @@ Json ParsedReply(const Result<HttpReply>& reply) {
 
 std::string LastPartOf(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
-}
-
-std::string FirstModel(const Json& models) {
-  const Json::json_pointer id("/data/0/id");
-  return models.contains(id) && models.at(id).is_string() ? models.at(id).get<std::string>() : "";
 }
 
 // Returns the value of a line "name{labels} value" with that name; nullopt for all other lines.
@@ -80,7 +73,7 @@ Result<ServerFigures> BenchServer::Describe() const {
   ServerFigures figures;
   figures.url = url();
   const Json listed = ParsedReply(models);
-  figures.model = LastPartOf(FirstModel(listed));
+  figures.model = LastPartOf(TextAt(listed, "/data/0/id"));
   figures.architecture = TextAt(listed, "/data/0/meta/architecture");
   const Json props = ParsedReply(http_.Get("/props"));
   figures.program = TextAt(props, "/build_info");
@@ -88,16 +81,14 @@ Result<ServerFigures> BenchServer::Describe() const {
     figures.program = "llama-server " + figures.program;
   }
   figures.memory = TextAt(props, "/cairn/memory_class");
-  const Json::json_pointer grid("/cairn/grid_tokens");
-  if (props.contains(grid) && props.at(grid).is_number_unsigned()) {
-    figures.grid_tokens = props.at(grid).get<size_t>();
-  }
+  const Json* const grid = FindPointer(props, "/cairn/grid_tokens");
+  if (grid != nullptr && grid->is_number_unsigned()) figures.grid_tokens = grid->get<size_t>();
   return figures;
 }
 
 std::optional<std::vector<int32_t>> BenchServer::Tokenize(const std::string& text,
                                                           bool add_special) const {
-  const Json body = {{"content", text}, {"add_special", add_special}, {"parse_special", true}};
+  const Json body = {{"add_special", add_special}, {"content", text}, {"parse_special", true}};
   const Json reply = ParsedReply(
       http_.Post("/tokenize", body.dump(-1, ' ', false, Json::error_handler_t::replace)));
   const auto list = reply.is_object() ? reply.find("tokens") : reply.end();

@@ -3,17 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <string>
 
+#include "base/json.h"
 #include "testing/base/golden_file.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kTrace =
     R"({"dialogue":"a","messages":[{"role":"system","content":"policy"},)"

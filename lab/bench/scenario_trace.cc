@@ -3,23 +3,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 
+#include "base/json.h"
 #include "lab/bench/scenario_writer.h"
 
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kDialogues = 8;  // at scale 1
 
 std::string TextAt(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  return found != object.end() && found->is_string() ? found->text() : "";
 }
 
 // Returns the value at `key`, or an empty object if there is none.

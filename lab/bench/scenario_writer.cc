@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/json.h"
 
 namespace cairn {
 
@@ -52,17 +53,18 @@ ChatMessage ScenarioWriter::ToolResult(const ChatMessage& call, size_t tokens) {
 }
 
 std::string ScenarioWriter::ToolsJson(size_t count, size_t tokens) {
-  nlohmann::json tools = nlohmann::json::array();
+  Json tools = Json::array();
   for (size_t i = 0; i < count; ++i) {
     const std::string name = i == 0 ? "read_file" : Word() + "_" + Word();
-    tools.push_back({{"type", "function"},
-                     {"function",
-                      {{"name", name},
-                       {"description", Prose(std::max<size_t>(1, tokens / count))},
+    // Templates write the members in this order, so published figures depend on it.
+    tools.push_back({{"function",
+                      {{"description", Prose(std::max<size_t>(1, tokens / count))},
+                       {"name", name},
                        {"parameters",
-                        {{"type", "object"},
-                         {"properties", {{"path", {{"type", "string"}}}}},
-                         {"required", {"path"}}}}}}});
+                        {{"properties", {{"path", {{"type", "string"}}}}},
+                         {"required", {"path"}},
+                         {"type", "object"}}}}},
+                     {"type", "function"}});
   }
   return tools.dump();
 }

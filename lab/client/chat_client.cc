@@ -1,16 +1,14 @@
 #include "lab/client/chat_client.h"
 
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/json.h"
 #include "lab/client/sse.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr size_t kQuotedBytesMax = 200;
 
@@ -20,32 +18,35 @@ std::string Quoted(std::string_view text) {
 }
 
 Json MessageJson(const ChatMessage& message) {
-  Json json = {{"role", message.role}, {"content", message.content}};
+  const bool only_calls = message.content.empty() && !message.tool_calls.empty();
+  Json json = {{"content", only_calls ? Json() : Json(message.content)}};
   if (!message.reasoning.empty()) json["reasoning_content"] = message.reasoning;
+  json["role"] = message.role;
   if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;
-  if (message.tool_calls.empty()) return json;
-  if (message.content.empty()) json["content"] = nullptr;
   for (const ChatToolCall& call : message.tool_calls) {
     json["tool_calls"].push_back(
-        {{"id", call.id},
-         {"type", "function"},
-         {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
+        {{"function", {{"arguments", call.arguments}, {"name", call.name}}},
+         {"id", call.id},
+         {"type", "function"}});
   }
   return json;
 }
 
-Result<Json> ConversationJson(const std::vector<ChatMessage>& messages,
-                              const std::string& tools_json) {
-  Json body;
-  body["messages"] = Json::array();
-  for (const ChatMessage& message : messages) body["messages"].push_back(MessageJson(message));
-  if (tools_json.empty()) return body;
+Json MessagesJson(const std::vector<ChatMessage>& messages) {
+  Json list = Json::array();
+  for (const ChatMessage& message : messages) list.push_back(MessageJson(message));
+  return list;
+}
+
+// Adds the tools to the body, if there are any.
+Status AddTools(const std::string& tools_json, Json* body) {
+  if (tools_json.empty()) return {};
   Json tools = Json::parse(tools_json, nullptr, /*allow_exceptions=*/false);
   if (!tools.is_array()) {
     return Fail(ErrorCode::kInvalidArgument, "expected a list of tools, got " + Quoted(tools_json));
   }
-  body["tools"] = std::move(tools);
-  return body;
+  (*body)["tools"] = std::move(tools);
+  return {};
 }
 
 // Invalid UTF-8 in a document is replaced rather than refused.
@@ -55,19 +56,20 @@ std::string ToText(const Json& body) {
 
 Result<std::string> RequestBody(const std::vector<ChatMessage>& messages,
                                 const ChatParams& params) {
-  Result<Json> body = ConversationJson(messages, params.tools_json);
-  if (!body) return tl::unexpected<Error>(body.error());
-  (*body)["max_tokens"] = params.tokens_max;
-  (*body)["temperature"] = params.temperature;
-  (*body)["stream"] = true;
-  (*body)["stream_options"]["include_usage"] = true;
-  if (params.tell_progress) {
-    (*body)["return_progress"] = true;
-    (*body)["timings_per_token"] = true;
+  Json body;
+  if (!params.grammar.empty()) body["grammar"] = params.grammar;
+  if (params.ignore_end) body["ignore_eos"] = true;
+  body["max_tokens"] = params.tokens_max;
+  body["messages"] = MessagesJson(messages);
+  if (params.tell_progress) body["return_progress"] = true;
+  body["stream"] = true;
+  body["stream_options"]["include_usage"] = true;
+  body["temperature"] = params.temperature;
+  if (params.tell_progress) body["timings_per_token"] = true;
+  if (Status added = AddTools(params.tools_json, &body); !added) {
+    return tl::unexpected<Error>(added.error());
   }
-  if (params.ignore_end) (*body)["ignore_eos"] = true;
-  if (!params.grammar.empty()) (*body)["grammar"] = params.grammar;
-  return ToText(*body);
+  return ToText(body);
 }
 
 // Returns the value at `key`, or nullptr if `value` is not an object or lacks the key.
@@ -79,7 +81,7 @@ const Json* Member(const Json& value, const char* key) {
 
 std::string TextAt(const Json& value, const char* key) {
   const Json* const text = Member(value, key);
-  return text != nullptr && text->is_string() ? text->get<std::string>() : "";
+  return text != nullptr && text->is_string() ? text->text() : "";
 }
 
 std::optional<double> NumberAt(const Json& value, const char* key) {
@@ -124,7 +126,7 @@ double RetryAfter(const HttpReply& reply) {
 std::string ErrorText(std::string_view body) {
   const Json json = Json::parse(body, nullptr, /*allow_exceptions=*/false);
   const Json* const error = Member(json, "error");
-  if (error != nullptr && error->is_string()) return error->get<std::string>();
+  if (error != nullptr && error->is_string()) return error->text();
   const std::string message = TextAt(error != nullptr ? *error : json, "message");
   return message.empty() ? Quoted(body) : message;
 }
@@ -268,9 +270,11 @@ class ChatClient::AnswerReader {
 
 Result<std::string> ConversationBody(const std::vector<ChatMessage>& messages,
                                      const std::string& tools_json) {
-  const Result<Json> body = ConversationJson(messages, tools_json);
-  if (!body) return tl::unexpected<Error>(body.error());
-  return ToText(*body);
+  Json body = {{"messages", MessagesJson(messages)}};
+  if (Status added = AddTools(tools_json, &body); !added) {
+    return tl::unexpected<Error>(added.error());
+  }
+  return ToText(body);
 }
 
 Result<ChatAnswer> ChatClient::Send(const std::vector<ChatMessage>& messages,

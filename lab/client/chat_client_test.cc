@@ -7,18 +7,16 @@
 
 #include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "testing/base/golden_file.h"
 #include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 // Each reading of the clock advances it by 5 ms.
 class CountingClock final : public Clock {
@@ -116,13 +114,13 @@ TEST_F(ChatClientTest, ReadsStreamsAsTheyAreMeant) {
 TEST_F(ChatClientTest, SendsTheConversationAndAsksForUsage) {
   ServeStream(ReadSourceFile("testdata/chat_streams/answer.sse"), 1'000'000);
   ASSERT_TRUE(Ask());
-  const Json expected = {{"messages",
-                          {{{"role", "system"}, {"content", "s"}},
-                           {{"role", "user"}, {"content", "What is a cairn?"}}}},
-                         {"max_tokens", 48},
-                         {"temperature", 0.0},
+  const Json expected = {{"max_tokens", 48},
+                         {"messages",
+                          {{{"content", "s"}, {"role", "system"}},
+                           {{"content", "What is a cairn?"}, {"role", "user"}}}},
                          {"stream", true},
-                         {"stream_options", {{"include_usage", true}}}};
+                         {"stream_options", {{"include_usage", true}}},
+                         {"temperature", 0.0}};
   EXPECT_EQ(LastBody(), expected);
 }
 

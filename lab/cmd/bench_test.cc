@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
+#include "base/read_file.h"
 #include "lab/bench/bench_runner.h"
 #include "lab/client/server_process.h"
 #include "lab/cmd/model_make.h"
@@ -81,11 +81,10 @@ size_t Read(const ScenarioRun& run) {
       [](size_t sum, const RequestFigures& one) { return sum + one.read_tokens; });
 }
 
-nlohmann::json ServersIn(const std::string& path) {
-  std::ifstream file(path);
-  const nlohmann::json json = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+Json ServersIn(const std::string& path) {
+  const Json json = Json::parse(ReadFile(path).value_or(""), nullptr, /*allow_exceptions=*/false);
   EXPECT_EQ(json.value("format", ""), "cairn-bench");
-  return json.value("servers", nlohmann::json::array());
+  return json.value("servers", Json::array());
 }
 
 TEST_F(BenchTest, OfAGrowingChatOnlyWhatIsNewCannotBeAvoided) {
@@ -153,12 +152,12 @@ TEST_F(BenchTest, WritesWhatItSawOfSeveralServers) {
   EXPECT_NE(said.find("2/4 regenerate, cairn 2: the server knew how this begins"),
             std::string::npos)
       << said;
-  const nlohmann::json servers = ServersIn(options.json_path);
+  const Json servers = ServersIn(options.json_path);
   ASSERT_EQ(servers.size(), 2u);
   EXPECT_EQ(servers[0]["name"], "cairn");
   EXPECT_EQ(servers[1]["name"], "cairn 2");
   EXPECT_EQ(servers[0]["memory"], "hybrid");
-  for (const nlohmann::json& server : servers) {
+  for (const Json& server : servers) {
     ASSERT_EQ(server["runs"].size(), 2u);
     EXPECT_EQ(server["runs"][0]["scenario"], "regenerate");
     EXPECT_EQ(server["runs"][0]["requests"].size(), 9u);
@@ -181,7 +180,7 @@ TEST_F(BenchTest, KeepsWhatWasPlayedBeforeAScenarioThatTheServerRefuses) {
   EXPECT_NE(said.find("1/1 history-36k, cairn ended early: the whole history: the server answered"),
             std::string::npos)
       << said;
-  const nlohmann::json servers = ServersIn(options.json_path);
+  const Json servers = ServersIn(options.json_path);
   ASSERT_EQ(servers.size(), 1u);
   const auto error = servers[0]["runs"].at(0)["error"].get<std::string>();
   EXPECT_TRUE(error.starts_with("the whole history: ")) << error;

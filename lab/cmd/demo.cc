@@ -8,11 +8,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/number_text.h"
 #include "base/read_file.h"
 #include "lab/client/chat_client.h"
@@ -114,10 +114,10 @@ Result<std::string> ReadDocument(const std::string& path) {
 void AskAboutModel(const std::string& url, DemoFigures* figures) {
   const Result<HttpReply> reply = HttpClient(url).Get("/props");
   if (!reply || reply->status != 200) return;
-  const auto json = nlohmann::json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
+  const Json json = Json::parse(reply->body, nullptr, /*allow_exceptions=*/false);
   const auto text = [&json](const char* pointer) {
-    const nlohmann::json::json_pointer at(pointer);
-    return json.contains(at) && json.at(at).is_string() ? json.at(at).get<std::string>() : "";
+    const Json* const found = FindPointer(json, pointer);
+    return found != nullptr && found->is_string() ? found->text() : "";
   };
   figures->model = text("/model_alias");
   figures->memory = text("/cairn/memory_class");

@@ -7,10 +7,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
+#include "base/json.h"
+#include "base/read_file.h"
 #include "lab/cmd/model_make.h"
 #include "lab/demo/demo_conversation.h"
 
@@ -41,9 +42,9 @@ class DemoTest : public testing::Test {
     ASSERT_EQ(RunModelMake(make), 0);
   }
 
-  nlohmann::json Figures() const {
-    std::ifstream file(options_.json_path);
-    return nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  Json Figures() const {
+    return Json::parse(ReadFile(options_.json_path).value_or(""), nullptr,
+                       /*allow_exceptions=*/false);
   }
 
   const std::filesystem::path folder_;
@@ -53,19 +54,19 @@ class DemoTest : public testing::Test {
 TEST_F(DemoTest, PrefillsFewerTokensWithCheckpointsOnAHybridModel) {
   MakeModel("qwen35");
   ASSERT_EQ(RunDemo(options_), 0);
-  const nlohmann::json figures = Figures();
+  const Json figures = Figures();
   ASSERT_TRUE(figures.is_object());
   EXPECT_EQ(figures["model"], "model.gguf");
   EXPECT_EQ(figures["memory"], "hybrid");
-  const nlohmann::json& turns = figures["turns"];
+  const Json& turns = figures["turns"];
   ASSERT_EQ(turns.size(), DemoTurns("").size());
   EXPECT_EQ(turns[0]["with"]["prefilled_tokens"], turns[0]["with"]["prompt_tokens"])
       << "nothing is cached";
   // The document is short, so the demo saves less here than with the built-in one.
   EXPECT_GT(figures["total"]["without"]["prefilled_tokens"],
             2 * figures["total"]["with"]["prefilled_tokens"].get<int>());
-  for (const nlohmann::json& turn : turns) {
-    const std::string what = turn["what"];
+  for (const Json& turn : turns) {
+    const std::string& what = turn["what"].text();
     EXPECT_NE(turn["answer"], "") << what;
     if (what.find("restart") == std::string::npos) continue;
     EXPECT_EQ(turn["without"]["prefilled_tokens"], turn["without"]["prompt_tokens"]) << what;

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "cmd/progress_line.h"
 #include "lab/sim/oracle.h"
@@ -17,8 +17,6 @@
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kPercent = 100;
 constexpr double kMsPerS = 1000;

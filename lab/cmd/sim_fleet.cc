@@ -6,19 +6,17 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "cmd/progress_line.h"
 #include "lab/fleet/fleet.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kPercent = 100;
 constexpr double kMsPerS = 1000;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
 
@@ -83,7 +83,7 @@ std::string SameAnswersText(const std::vector<DemoRow>& rows) {
          "changes the\nlast bits of logits; --reuse exact reuses only what changes none.";
 }
 
-nlohmann::ordered_json Json(const TurnFigures& turn) {
+Json ToJson(const TurnFigures& turn) {
   return {{"prompt_tokens", turn.prompt_tokens},
           {"prefilled_tokens", turn.prefilled_tokens},
           {"first_token_ms", std::round(turn.first_token_ms * 10) / 10}};
@@ -148,22 +148,21 @@ std::string DemoTotals(const DemoFigures& figures, bool colour) {
 
 std::string DemoJson(const DemoFigures& figures) {
   const DemoRow total = Total(figures.rows);
-  nlohmann::ordered_json json;
+  Json json;
   json["model"] = figures.model;
   json["memory"] = figures.memory;
-  json["turns"] = nlohmann::ordered_json::array();
+  json["turns"] = Json::array();
   for (const DemoRow& row : figures.rows) {
     json["turns"].push_back({{"what", row.what},
-                             {"without", Json(row.without)},
-                             {"with", Json(row.with)},
+                             {"without", ToJson(row.without)},
+                             {"with", ToJson(row.with)},
                              {"answer", row.with.answer},
                              {"same_answer", row.with.answer == row.without.answer}});
   }
-  json["total"] = {{"without", Json(total.without)}, {"with", Json(total.with)}};
+  json["total"] = {{"without", ToJson(total.without)}, {"with", ToJson(total.with)}};
   json["same_answers"] = SameAnswers(figures.rows);
   json["total_ms"] = std::round(figures.total_ms);
-  using Handler = nlohmann::ordered_json::error_handler_t;
-  return json.dump(2, ' ', false, Handler::replace) + "\n";
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace cairn

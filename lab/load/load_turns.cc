@@ -1,11 +1,11 @@
 // The workload `turns`: a conversation whose reasoning the template leaves out, with pauses.
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/bench/bench_server.h"
 #include "lab/bench/percentile.h"
 #include "lab/client/seeded_text.h"
@@ -130,7 +130,7 @@ void PlayTurns(const LoadOptions& options, const LoadClient& client, LoadRun* ru
 
 std::string TurnsScript(const LoadOptions& options) {
   const ChatMessage answer = load::DecidedAnswer(options);
-  const nlohmann::ordered_json script = {
+  const Json script = {
       {"rules", {{{"answer", {{"reasoning", answer.reasoning}, {"content", answer.content}}}}}}};
   return script.dump(2) + "\n";
 }

@@ -11,12 +11,12 @@
 #include <functional>
 #include <limits>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "lab/load/load_client.h"
 #include "testing/base/golden_file.h"
 #include "testing/http/server_fixture.h"
@@ -28,7 +28,6 @@ namespace {
 // Instead.
 class LoadServerTest : public HttpServerTest {
  protected:
-  using Json = nlohmann::json;
   // Called for the n-th chat from 0. Its response replaces the letters if the status is not 200 or
   // the body is not empty.
   using Instead = std::function<HttpResponse(size_t chat)>;
@@ -50,8 +49,8 @@ class LoadServerTest : public HttpServerTest {
     });
     server_->Handle("POST", "/tokenize", [](const HttpRequest& request) {
       const Json body = Json::parse(request.body);
-      return Text(Json({{"tokens", Json::array_t(body.at("content").get<std::string>().size(), 1)}})
-                      .dump());
+      const std::vector<int> tokens(body.at("content").text().size(), 1);
+      return Text(Json{{"tokens", tokens}}.dump());
     });
     StartServer();
   }
@@ -336,16 +335,15 @@ TEST_F(LoadWorkloadTest, TurnsCountWhatWasReadBesideTheNewMessage) {
   const auto bodies = Bodies();
   ASSERT_EQ(bodies.size(), 3U);
   EXPECT_EQ(bodies[2]["messages"].size(), 6U) << "answers are sent back";
-  EXPECT_TRUE(std::string(bodies[0]["grammar"]).starts_with("root ::= \"<think>\\nSo "));
+  EXPECT_TRUE(bodies[0]["grammar"].text().starts_with("root ::= \"<think>\\nSo "));
 }
 
 TEST_F(LoadWorkloadTest, TheScriptHoldsTheAnswersOfTheGrammar) {
   StartChats();
   Play("turns");
   const auto answer = Json::parse(TurnsScript(options_))["rules"][0]["answer"];
-  EXPECT_EQ(Bodies().at(0)["grammar"], "root ::= \"<think>\\n" + std::string(answer["reasoning"]) +
-                                           "\\n</think>\\n\\n" + std::string(answer["content"]) +
-                                           "\"");
+  EXPECT_EQ(Bodies().at(0)["grammar"], "root ::= \"<think>\\n" + answer["reasoning"].text() +
+                                           "\\n</think>\\n\\n" + answer["content"].text() + "\"");
 }
 
 TEST_F(LoadWorkloadTest, StreamsCountWholeOnesRefusalsAndMemory) {

@@ -2,19 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <queue>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
+#include "base/json.h"
 #include "lab/sim/trace_reader.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 tl::unexpected<Error> Invalid(const std::string& message) {
   return Fail(ErrorCode::kInvalidArgument, message);

@@ -2,18 +2,18 @@
 // (docs/traces.md). Own traces are read by their numbers of single tokens; their hash_ids are for
 // other readers.
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/sim/trace_reader.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr size_t kMooncakeBlockTokens = 512;
 // The block size of traces that number single tokens and have no blocks.
@@ -97,17 +97,22 @@ class BlocksReader final : public TraceReader {
     return {};
   }
 
+  static bool IsNumber(const Json& json) {
+    return json.is_number_unsigned() && json.get<uint64_t>() < kTraceTokensMax;
+  }
+
   static Status AddAnswer(const Json& answer, TraceRequest* request) {
     if (!answer.contains("token_ids") || !answer["token_ids"].is_array()) return BadTokenIds();
     std::vector<BlockRange> numbers;
     uint64_t tokens = 0;
     for (const Json& range : answer["token_ids"]) {
-      if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() ||
-          !range[1].is_number_unsigned() || range[0] > range[1] || range[1] >= kTraceTokensMax) {
+      if (!range.is_array() || range.size() != 2 || !IsNumber(range[0]) || !IsNumber(range[1])) {
         return BadTokenIds();
       }
       numbers.push_back({range[0].get<uint32_t>(), range[1].get<uint32_t>()});
-      tokens += numbers.back().last - numbers.back().first + 1;
+      const auto [first, last] = numbers.back();
+      if (first > last) return BadTokenIds();
+      tokens += last - first + 1;
     }
     if (tokens != request->input_tokens + request->output_tokens) return BadTokenIds();
     const std::string end = TextField(answer, "end");
@@ -127,7 +132,7 @@ class BlocksReader final : public TraceReader {
 
   static std::string TextField(const Json& object, const char* field) {
     const auto found = object.find(field);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+    return found != object.end() && found->is_string() ? found->text() : "";
   }
 
   // Returns the pairs of numbers in a list of them; other entries are skipped.
@@ -164,7 +169,8 @@ class BlocksReader final : public TraceReader {
     const auto ends = line.find("eog_ends");
     if (ends == line.end() || !ends->is_array()) return;
     for (const Json& end : *ends) {
-      if (end.is_number_unsigned() && end <= shape->tokens) shape->eog_ends.push_back(end);
+      if (!end.is_number_unsigned() || end.get<size_t>() > shape->tokens) continue;
+      shape->eog_ends.push_back(end.get<size_t>());
     }
   }
 

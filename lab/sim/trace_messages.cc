@@ -2,12 +2,15 @@
 // is a request whose prompt is everything before it. The vocabulary is made up
 // (lab/sim/pseudo_prompt.h), and so are the times: one request every ten seconds.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/sim/pseudo_prompt.h"
 #include "lab/sim/trace_reader.h"
 #include "trace/sequence_numbers.h"
@@ -15,21 +18,34 @@
 namespace cairn {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr size_t kBlockTokens = 64;
 constexpr double kBetweenMs = 10'000;
 
 std::string TextOf(const Json& content) {
-  if (content.is_string()) return content.get<std::string>();
+  if (content.is_string()) return content.text();
   std::string text;
   if (!content.is_array()) return text;
   for (const Json& part : content) {
     if (part.is_object() && part.contains("text") && part["text"].is_string()) {
-      text += part["text"].get<std::string>();
+      text += part["text"].text();
     }
   }
   return text;
+}
+
+// Sorts the members of all objects by key. Equal arguments thus have equal tokens.
+Json Sorted(const Json& json) {
+  if (!json.is_structured()) return json;
+  if (json.is_array()) {
+    Json items = Json::array();
+    for (const Json& item : json) items.push_back(Sorted(item));
+    return items;
+  }
+  std::map<std::string_view, const Json*> members;
+  for (const auto& [key, value] : json.items()) members[key] = &value;
+  Json sorted = Json::object();
+  for (const auto& [key, value] : members) sorted[key] = Sorted(*value);
+  return sorted;
 }
 
 // Writes calls as templates do that put them between tags.
@@ -43,16 +59,18 @@ std::string AnswerText(const Json& message) {
     if (!function.is_object()) continue;
     const Json arguments = function.value("arguments", Json::object());
     if (!text.empty()) text += "\n";
-    text += "<tool_call>\n{\"name\": " + function.value("name", Json()).dump() +
+    text += "<tool_call>\n{\"name\": " + Sorted(function.value("name", Json())).dump() +
             ", \"arguments\": " +
-            (arguments.is_string() ? arguments.get<std::string>() : arguments.dump()) +
+            (arguments.is_string() ? arguments.text() : Sorted(arguments).dump()) +
             "}\n</tool_call>";
   }
   return text;
 }
 
 std::optional<PseudoPrompt::Role> RoleOf(const Json& message) {
-  const Json name = message.value("role", Json());
+  const auto found = message.find("role");
+  if (found == message.end() || !found->is_string()) return std::nullopt;
+  const std::string& name = found->text();
   if (name == "system" || name == "developer") return PseudoPrompt::Role::kSystem;
   if (name == "user") return PseudoPrompt::Role::kUser;
   if (name == "tool") return PseudoPrompt::Role::kTool;

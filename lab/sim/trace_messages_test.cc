@@ -50,6 +50,21 @@ TEST(MessagesTrace, DialoguesShareTheirHeaderAndNoMore) {
             one.shape.header_end);
 }
 
+TEST(MessagesTrace, ArgumentsThatAreObjectsAreEqualInAnyOrder) {
+  std::stringstream lines;
+  for (const char* arguments : {R"({"b":[{"d":1,"c":2}],"a":3})", R"({"a":3,"b":[{"c":2,"d":1}]})",
+                                R"({"a":3,"b":[{"c":1,"d":2}]})"}) {
+    lines << R"({"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":)"
+          << R"([{"function":{"name":"f","arguments":)" << arguments << "}}]}]}\n";
+  }
+  const auto trace = ReadTrace(lines, TraceFormat::kAuto);
+  ASSERT_TRUE(trace.has_value()) << trace.error().message;
+  ASSERT_EQ(trace->sessions.size(), 3u);
+  const auto answer = [&](size_t i) { return AnswerOf(trace->sessions[i].requests[0]); };
+  EXPECT_EQ(answer(0), answer(1));
+  EXPECT_NE(answer(0), answer(2));
+}
+
 TEST(MessagesTrace, SaysWhatIsWrongWithALine) {
   for (const char* line : {R"({"messages":7})", R"({"messages":[{"role":"nobody","content":"x"}]})",
                            R"({"messages":["x"]})"}) {

@@ -5,11 +5,11 @@
 #define CAIRN_LAB_SIM_TRACE_READER_H_
 
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "lab/sim/trace.h"
 
@@ -18,7 +18,7 @@ namespace cairn {
 class TraceReader {
  public:
   virtual ~TraceReader() = default;
-  virtual Status AddLine(const nlohmann::json& line, Trace* trace) = 0;
+  virtual Status AddLine(const Json& line, Trace* trace) = 0;
 };
 
 std::unique_ptr<TraceReader> MakeBlocksReader();
@@ -26,10 +26,10 @@ std::unique_ptr<TraceReader> MakeSessionsReader();
 std::unique_ptr<TraceReader> MakeMessagesReader();
 
 // Returns an integer from 0 to 2^53. kInvalidArgument names the field.
-Result<size_t> SizeField(const nlohmann::json& object, const char* field);
+Result<size_t> SizeField(const Json& object, const char* field);
 // As SizeField() for a token count, kTraceTokensMax at most. `absent`: the value if the field is
 // missing; without it the field is required.
-Result<size_t> TokensField(const nlohmann::json& object, const char* field,
+Result<size_t> TokensField(const Json& object, const char* field,
                            std::optional<size_t> absent = std::nullopt);
 
 }  // namespace cairn

@@ -11,12 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "lab/sim/trace_reader.h"
 
 namespace cairn {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr double kSecondsMax = 1e10;  // about 300 years
 
