@@ -20,9 +20,8 @@ set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <fi
   <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <string>
   <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 
-# What nearly every file above the scheduler includes: api, http, router and cmd.
-set(CAIRN_SERVER_HEADERS "${PROJECT_SOURCE_DIR}/src/base/json.h"
-  "${PROJECT_SOURCE_DIR}/src/sched/scheduler.h")
+# What nearly every file of the scheduler and above it includes: sched, api, http, router and cmd.
+set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler.h\"" "\"sched/scheduler_context.h\"")
 
 # cairn_precompiled_kind(KIND HEADERS headers LIBRARIES targets): a target that holds the compiled
 # headers; the other targets of its kind only use them, which asks that all are compiled with the same
@@ -31,9 +30,14 @@ function(cairn_precompiled_kind kind)
   cmake_parse_arguments(ARG "" "" "HEADERS;LIBRARIES" ${ARGN})
   set(empty "${PROJECT_BINARY_DIR}/precompiled.cc")
   file(CONFIGURE OUTPUT "${empty}" CONTENT "// Nothing but the headers.\n")
+  # In a file of their own, for CMake dates the one that it writes as this list's, not by its content.
+  set(header "${PROJECT_BINARY_DIR}/precompiled_${kind}.h")
+  list(TRANSFORM ARG_HEADERS REPLACE "(.+)" "#include \\1\n")
+  list(JOIN ARG_HEADERS "" includes)
+  file(CONFIGURE OUTPUT "${header}" CONTENT "${includes}")
   add_library(cairn_precompiled_${kind} STATIC "${empty}")
   target_link_libraries(cairn_precompiled_${kind} PRIVATE cairn_flags ${ARG_LIBRARIES})
-  target_precompile_headers(cairn_precompiled_${kind} PRIVATE ${ARG_HEADERS})
+  target_precompile_headers(cairn_precompiled_${kind} PRIVATE "${header}")
 endfunction()
 
 function(cairn_precompiled_kinds)
@@ -58,7 +62,7 @@ function(cairn_use_precompiled target kind)
     return()
   endif()
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
-  if(folder MATCHES "^(api|http|router|cmd)$")
+  if(folder MATCHES "^(sched|api|http|router|cmd)$")
     string(REPLACE "library" "server" kind "${kind}")
     string(REPLACE "test" "server_test" kind "${kind}")
   endif()
