@@ -1,9 +1,10 @@
 #include "api/job_thread.h"
 
-#include <new>
 #include <utility>
 
+#include "base/process/try_work.h"
 #include "base/thread_priority.h"
+
 namespace cairn {
 
 JobThread::JobThread(size_t jobs_max) : jobs_max_(jobs_max), thread_([this] { Run(); }) {}
@@ -37,11 +38,8 @@ void JobThread::Run() {
     const auto job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    try {
-      job();
-    } catch (const std::bad_alloc&) {
-      // No one waits for the job; the next request reports that memory is short.
-    }
+    // No one waits for the job; the next request reports that memory is short.
+    static_cast<void>(TryWork(job));
     lock.lock();
   }
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -41,6 +42,14 @@ TEST(JobThread, DoesJobsInTheirOrderAndDropsTheOldestOfTooMany) {
   gate.Open();
   last.get_future().wait();
   EXPECT_EQ(done, (std::vector<int>{2, 3}));
+}
+
+TEST(JobThread, GoesOnAfterAJobThatThrows) {
+  std::promise<void> last;
+  JobThread jobs(2);
+  jobs.Push([] { throw std::length_error("a text that is too long"); });
+  jobs.Push([&] { last.set_value(); });
+  last.get_future().wait();
 }
 
 TEST(JobThread, DropsWhatWaitsWhenItIsStopped) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/process/try_work.h"
 #include "base/utf8.h"
 
 namespace cairn {
@@ -271,6 +272,12 @@ void TraceEvents::Take(std::string* lines) {
   lines->append("}}");
 }
 
+Status TraceEvents::TryAppend(const std::string& lines) const {
+  Status written;
+  const Status tried = TryWork([&] { written = file_->Append(BytesOf(lines)); });
+  return tried ? written : tried;
+}
+
 void TraceEvents::Run() {
   Loss said = Loss::kNone;
   std::string lines;
@@ -281,7 +288,7 @@ void TraceEvents::Run() {
     changed_.wait_for(lock, kGatherTime,
                       [this] { return stopping_ || flushing_ || waiting_.size() >= kGatherBytes; });
     const uint64_t events = waiting_events_;
-    Take(&lines);
+    Status written = TryWork([&] { Take(&lines); });
     if (loss_ == Loss::kBroken && said == loss_) {
       // These events arrived while the write failed.
       stats_.lost += events;
@@ -290,7 +297,7 @@ void TraceEvents::Run() {
     }
     writing_ = true;
     lock.unlock();
-    const Status written = file_->Append(BytesOf(lines));
+    if (written) written = TryAppend(lines);
     lock.lock();
     writing_ = false;
     if (!written) loss_ = Loss::kBroken;
@@ -299,7 +306,7 @@ void TraceEvents::Run() {
     if (loss_ <= said) continue;
     said = loss_;
     lock.unlock();
-    Say(said, written ? "" : written.error().message);
+    static_cast<void>(TryWork([&] { Say(said, written ? "" : written.error().message); }));
     lock.lock();
   }
 }

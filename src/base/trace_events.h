@@ -128,6 +128,7 @@ class TraceEvents {
   void Run();
   // Takes the waiting lines, with a mark for lost events. REQUIRES: mutex_ is held.
   void Take(std::string* lines);
+  Status TryAppend(const std::string& lines) const;
   void Say(Loss loss, const std::string& why) const;
   int64_t SinceBeginNs(double ms) const;
 

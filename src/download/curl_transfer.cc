@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/process/try_work.h"
 #include "download/web_url.h"
 
 namespace cairn {
@@ -64,6 +65,15 @@ class Reception {
     return Note(sink_.body(bytes));
   }
 
+  // Calls `take`. An exception may not pass through libcurl, so it is an error too.
+  template <typename Take>
+  bool Try(Take&& take) {
+    bool taken = false;
+    const Status tried = TryWork([&] { taken = take(); });
+    if (!tried) status_ = tried;
+    return taken;
+  }
+
   // An error of the sink.
   const Status& status() const { return status_; }
   bool has_head() const { return told_; }
@@ -86,12 +96,14 @@ class Reception {
 
 size_t OnHeader(char* bytes, size_t size, size_t count, void* reception) {
   const std::string_view line(bytes, size * count);
-  return static_cast<Reception*>(reception)->TakeHeaderLine(line) ? line.size() : 0;
+  auto* const taker = static_cast<Reception*>(reception);
+  return taker->Try([&] { return taker->TakeHeaderLine(line); }) ? line.size() : 0;
 }
 
 size_t OnBody(char* bytes, size_t size, size_t count, void* reception) {
   const ByteSpan body(reinterpret_cast<const uint8_t*>(bytes), size * count);
-  return static_cast<Reception*>(reception)->TakeBody(body) ? body.size() : CURL_WRITEFUNC_ERROR;
+  auto* const taker = static_cast<Reception*>(reception);
+  return taker->Try([&] { return taker->TakeBody(body); }) ? body.size() : CURL_WRITEFUNC_ERROR;
 }
 
 using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/process/try_work.h"
 #include "base/thread_priority.h"
 
 namespace cairn {
@@ -54,6 +55,7 @@ void KvEvents::OnChanges(std::vector<PrefixChange> changes) {
   if (changes.empty()) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (ended_) return;
     std::move(changes.begin(), changes.end(), std::back_inserter(changes_));
   }
   sockets_->Wake();
@@ -66,6 +68,25 @@ KvEventsStats KvEvents::stats() const {
 
 void KvEvents::Run() {
   LowerThreadPriority();
+  const Status published = TryWork([this] { PublishAll(); });
+  // What is known of the prefixes is incomplete then, so no more of them is told.
+  if (!published) End(published.error().message);
+  static_cast<void>(TryWork([this] { PublishBatch({{KvEvent::Kind::kCleared}}); }));
+}
+
+void KvEvents::End(const std::string& why) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ended_ = true;
+    changes_.clear();
+  }
+  if (!options_.log) return;
+  static_cast<void>(TryWork([&] {
+    options_.log(LogLevel::kError, "no more KV events are published until the next start: " + why);
+  }));
+}
+
+void KvEvents::PublishAll() {
   BeginLog();
   while (TakeChanges()) {
     TakeRequests();
@@ -78,7 +99,6 @@ void KvEvents::Run() {
       sockets_->Wait(replaying ? std::min(wait_ms, kReplayPauseMs) : wait_ms);
     }
   }
-  PublishBatch({{KvEvent::Kind::kCleared}});
 }
 
 bool KvEvents::TakeChanges() {

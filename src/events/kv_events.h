@@ -48,6 +48,7 @@ struct KvEventsOptions {
   // consumers whether they have missed any.
   double batch_ms = 100;
   double quiet_ms = 10'000;
+  LogSink log = {};  // may be empty; called by the thread
 };
 
 // Counters since the start, and the present number of published blocks.
@@ -88,6 +89,10 @@ class KvEvents final : public PrefixWatcher {
 
   // The rest runs on the thread.
   void Run();
+  // Until the thread has to end.
+  void PublishAll();
+  // Publishes no more, where memory is short for example.
+  void End(const std::string& why);
   // Applies what was reported. Returns false if the thread has to end.
   bool TakeChanges();
   void TakeRequests();
@@ -116,6 +121,7 @@ class KvEvents final : public PrefixWatcher {
   mutable std::mutex mutex_;
   std::vector<PrefixChange> changes_;  // guarded by mutex_
   bool stopping_ = false;              // guarded by mutex_
+  bool ended_ = false;                 // guarded by mutex_; nothing is published any more
   KvEventsStats stats_;                // guarded by mutex_
 
   std::thread thread_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/process/start_thread.h"
+#include "base/process/try_work.h"
 
 namespace cairn {
 namespace {
@@ -62,8 +63,8 @@ void ConnectionPool::Add(AcceptedSocket socket) {
     RefuseLocked(std::move(socket));
     return;
   }
-  ++taken_;
   waiting_.push_back(std::move(socket));
+  ++taken_;
   work_.notify_one();
 }
 
@@ -90,7 +91,7 @@ void ConnectionPool::ServeLoop() {
     lock.unlock();
     {
       Seat seat(this);
-      serve_(std::move(socket), &seat);
+      static_cast<void>(TryWork([&] { serve_(std::move(socket), &seat); }));
     }
     lock.lock();
   }
@@ -104,26 +105,26 @@ void ConnectionPool::RefuseLoop() {
     AcceptedSocket socket = std::move(refused_.front());
     refused_.pop_front();
     lock.unlock();
-    refuse_(std::move(socket));
+    static_cast<void>(TryWork([&] { refuse_(std::move(socket)); }));
     lock.lock();
   }
 }
 
 void ConnectionPool::Shutdown() {
   std::vector<std::thread> threads;
+  std::vector<std::thread> refuse_threads;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     shutdown_ = true;
     threads = std::exchange(threads_, {});
-    for (std::thread& thread : std::exchange(refuse_threads_, {})) {
-      threads.push_back(std::move(thread));
-    }
+    refuse_threads = std::exchange(refuse_threads_, {});
     for (const AcceptedSocket& socket : std::exchange(waiting_, {})) close(socket.fd);
     for (const AcceptedSocket& socket : std::exchange(refused_, {})) close(socket.fd);
   }
   work_.notify_all();
   refusals_.notify_all();
   for (std::thread& thread : threads) thread.join();
+  for (std::thread& thread : refuse_threads) thread.join();
 }
 
 }  // namespace cairn

@@ -6,6 +6,7 @@
 #include "http/server.h"
 
 #include <httplib.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <exception>
@@ -13,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/ignore_case.h"
+#include "base/process/try_work.h"
 #include "http/connection_pool.h"
 #include "http/handler_failure.h"
 #include "http/keys.h"
@@ -441,8 +443,10 @@ void HttpServer::Impl::Serve() {
   for (;;) {
     AcceptedSocket socket;
     socket.fd = listener_.Accept(*stop_, &socket.remote);
-    if (socket.fd < 0) break;
-    pool.Add(std::move(socket));
+    const int fd = socket.fd;
+    if (fd < 0) break;
+    // The listener goes on with the next one.
+    if (!TryWork([&] { pool.Add(std::move(socket)); })) close(fd);
   }
   listener_.Close();
   pool.Shutdown();

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/process/try_work.h"
 
 namespace cairn {
 namespace {
@@ -203,20 +204,24 @@ void TraceWriter::Run() {
       queue_.pop_front();
       writing_ = true;
     }
-    const uint64_t number = ended.request;
-    std::vector<Ended>& request = unfinished_[number];
-    request.push_back(std::move(ended));
-    if (request.size() == request.front().answers) {
-      std::vector<Ended> whole = std::move(request);
-      unfinished_.erase(number);
-      Write(std::move(whole));
-    }
+    const Status taken = TryWork([&] { Take(std::move(ended)); });
+    if (!taken) static_cast<void>(TryWork([&] { Lose(taken.error().message); }));
     {
       const std::lock_guard lock(mutex_);
       writing_ = false;
     }
     changed_.notify_all();
   }
+}
+
+void TraceWriter::Take(Ended ended) {
+  const uint64_t number = ended.request;
+  std::vector<Ended>& request = unfinished_[number];
+  request.push_back(std::move(ended));
+  if (request.size() < request.front().answers) return;
+  std::vector<Ended> whole = std::move(request);
+  unfinished_.erase(number);
+  Write(std::move(whole));
 }
 
 void TraceWriter::Write(std::vector<Ended> request) {

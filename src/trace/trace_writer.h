@@ -92,6 +92,8 @@ class TraceWriter final : public RequestObserver {
   static Result<Found> ReadFound(const std::string& path);
 
   void Run();
+  // Writes the request of an answer, if it is its last one.
+  void Take(Ended ended);
   void Write(std::vector<Ended> request);
   std::string ToLine(const std::vector<Ended>& request);
   uint64_t ConversationOf(const Ended& ended, const std::vector<BlockRange>& numbers);

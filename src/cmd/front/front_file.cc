@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include "base/process/start_thread.h"
+#include "base/process/try_work.h"
 #include "cmd/print_log.h"
 #include "http/http_client.h"
 
@@ -70,11 +72,16 @@ Result<FrontFile> FrontFile::Make(const FrontFileOptions& options,
 
 Status FrontFile::Round() {
   const std::vector<Endpoint>& servers = endpoints_.all();
-  std::vector<Health> healths(servers.size());
+  // One that cannot be checked is as one that does not answer.
+  std::vector<Health> healths(servers.size(), Health::kNoAnswer);
   std::vector<std::thread> checks;
   checks.reserve(servers.size());
   for (size_t i = 0; i < servers.size(); ++i) {
-    checks.emplace_back([&, i] { healths[i] = CheckHealth(servers[i], timeout_ms_); });
+    const auto check = [&, i] {
+      static_cast<void>(TryWork([&] { healths[i] = CheckHealth(servers[i], timeout_ms_); }));
+    };
+    // Where the system starts no more threads, this one checks the rest, one after the other.
+    if (!StartThread(&checks, check)) check();
   }
   for (std::thread& check : checks) check.join();
   for (const std::string& change : endpoints_.Update(healths)) say_(change);

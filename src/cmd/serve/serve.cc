@@ -16,6 +16,7 @@
 #include "api/wall_clock.h"
 #include "base/fs.h"
 #include "base/join.h"
+#include "base/process/try_work.h"
 #include "cache/resume.h"
 #include "cmd/progress_line.h"
 #include "cmd/rpc/lost_worker.h"
@@ -323,7 +324,7 @@ class ServeRun {
           options_.host);
     }
     http_thread_ = std::thread([this] {
-      http_->Serve();
+      static_cast<void>(TryWork([this] { http_->Serve(); }));
       http_ended_.set_value();
     });
     return {};

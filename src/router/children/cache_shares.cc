@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/json.h"
+#include "base/process/try_work.h"
 #include "router/children/child_connection.h"
 
 namespace cairn {
@@ -53,7 +54,8 @@ void CacheShares::Run() {
     if (over_) return;
     due_ = false;
     lock.unlock();
-    AskAll();
+    // Who was not asked is so after the next change.
+    static_cast<void>(TryWork([this] { AskAll(); }));
     lock.lock();
   }
 }

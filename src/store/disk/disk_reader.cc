@@ -1,11 +1,28 @@
 #include "store/disk/disk_reader.h"
 
+#include <chrono>
+#include <system_error>
+
+#include "base/process/start_thread.h"
+#include "base/process/try_work.h"
+
 namespace cairn {
+namespace {
+
+// Until there may be memory for a result.
+constexpr std::chrono::milliseconds kNoMemoryPause(100);
+
+}  // namespace
 
 DiskReader::DiskReader(size_t threads, std::function<Result<Bytes>(const ObjectName&)> read,
                        std::function<void()> wake)
     : read_(std::move(read)), wake_(std::move(wake)) {
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Run(); });
+  // Fewer threads read more slowly.
+  while (threads_.size() < threads && StartThread(&threads_, [this] { Run(); })) {
+  }
+  if (threads_.empty()) {
+    throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+  }
 }
 
 void DiskReader::Start(const ObjectName& name) {
@@ -32,6 +49,12 @@ void DiskReader::Stop() {
   }
 }
 
+// Leaves `bytes` as they are if it throws.
+void DiskReader::Report(const ObjectName& name, Result<Bytes>* bytes) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  results_.emplace_back(name, std::move(*bytes));
+}
+
 void DiskReader::Run() {
   while (true) {
     ObjectName name;
@@ -42,12 +65,11 @@ void DiskReader::Run() {
       name = to_read_.front();
       to_read_.pop_front();
     }
-    Result<Bytes> bytes = read_(name);
-    {
-      const std::lock_guard<std::mutex> guard(mutex_);
-      results_.emplace_back(name, std::move(bytes));
-    }
-    if (wake_) wake_();
+    Result<Bytes> bytes = Fail(ErrorCode::kUnavailable, "memory is short");
+    static_cast<void>(TryWork([&] { bytes = read_(name); }));
+    // Whoever waits for the object waits until its result is there.
+    while (!TryWork([&] { Report(name, &bytes); })) std::this_thread::sleep_for(kNoMemoryPause);
+    if (wake_) static_cast<void>(TryWork(wake_));
   }
 }
 

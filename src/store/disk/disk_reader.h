@@ -28,7 +28,8 @@ class DiskReader {
  public:
   using Results = std::vector<std::pair<ObjectName, Result<Bytes>>>;
 
-  // `wake`: called after each read; may be empty.
+  // `wake`: called after each read; may be empty. What `read` throws is kUnavailable. Runs fewer
+  // threads where the system starts no more, and throws std::system_error where it starts none.
   DiskReader(size_t threads, std::function<Result<Bytes>(const ObjectName&)> read,
              std::function<void()> wake);
   DiskReader(const DiskReader&) = delete;
@@ -43,6 +44,7 @@ class DiskReader {
 
  private:
   void Run();
+  void Report(const ObjectName& name, Result<Bytes>* bytes);
 
   const std::function<Result<Bytes>(const ObjectName&)> read_;
   const std::function<void()> wake_;

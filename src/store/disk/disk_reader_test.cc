@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 
 namespace cairn {
 namespace {
@@ -60,6 +61,22 @@ TEST(DiskReader, ThatHasOneThreadGivesResultsInTheOrderOfTheRequestsAndWakesAfte
   EXPECT_EQ(results[1].second.error().code, ErrorCode::kNotFound);
   EXPECT_EQ(results[2].first, Name(7));
   EXPECT_TRUE(reader.TakeResults().empty()) << "each is given once";
+}
+
+TEST(DiskReader, AReadThatThrowsIsAnErrorAndTheNextOneIsRead) {
+  Gate gate;
+  const auto read = [](const ObjectName& name) -> Result<Bytes> {
+    if (name == Name(1)) throw std::bad_alloc();
+    return Bytes{1};
+  };
+  DiskReader reader(1, read, [&] { gate.Wake(); });
+  reader.Start(Name(1));
+  reader.Start(Name(2));
+  gate.WaitForWakes(2);
+  const DiskReader::Results results = reader.TakeResults();
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].second.error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(results[1].second);
 }
 
 TEST(DiskReader, ThatHasTwoThreadsReadsTwoObjectsAtATime) {

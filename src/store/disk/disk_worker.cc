@@ -198,7 +198,7 @@ void DiskWorker::Run() {
 double DiskWorker::TryStep() {
   try {
     return Step();
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     DropJob();
     return kNoMemoryWaitS;
   }

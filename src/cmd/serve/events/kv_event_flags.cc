@@ -170,6 +170,7 @@ Result<std::unique_ptr<KvEvents>> StartKvEvents(const KvEventOptions& options,
   }
   auto to = ToKvEventsOptions(options, server);
   if (!to) return tl::unexpected(to.error());
+  to->log = log;
   auto events = KvEvents::Start(*to);
   if (!events) return tl::unexpected(events.error());
   if (!log) return events;

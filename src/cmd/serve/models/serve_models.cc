@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/join.h"
 #include "base/memory_watch.h"
+#include "base/process/try_work.h"
 #include "cmd/environment_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/key_flags.h"
@@ -150,7 +151,7 @@ class RouterRun {
                     options_.host);
     }
     models_->Begin();
-    http_thread_ = std::thread([this] { http_->Serve(); });
+    http_thread_ = std::thread([this] { static_cast<void>(TryWork([this] { http_->Serve(); })); });
     return {};
   }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/process/try_work.h"
+
 namespace cairn {
 
 GracefulStop::GracefulStop(Drain* drain, std::function<void()> stop)
@@ -35,8 +37,9 @@ void GracefulStop::Run() {
     if (!ms_max_) return;
     ms_max = *ms_max_;
   }
-  drain_->WaitForRequests(ms_max);
-  Now();
+  // Whatever fails, the server stops.
+  static_cast<void>(TryWork([&] { drain_->WaitForRequests(ms_max); }));
+  static_cast<void>(TryWork([this] { Now(); }));
 }
 
 bool GracefulStop::Now() {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 
 namespace cairn {
@@ -72,6 +73,17 @@ TEST_F(GracefulStopTest, StopsOnceHoweverOftenItIsAsked) {
   EXPECT_TRUE(stop_->Now());
   EXPECT_FALSE(stop_->Now());
   stop_->Begin(0);
+  stop_.reset();
+  EXPECT_EQ(stops_, 1);
+}
+
+TEST_F(GracefulStopTest, AStopThatThrowsEndsNothing) {
+  stop_.emplace(&drain_, [this] {
+    ++stops_;
+    throw std::bad_alloc();
+  });
+  stop_->Begin(kForeverMs);
+  WaitUntilStopped();
   stop_.reset();
   EXPECT_EQ(stops_, 1);
 }

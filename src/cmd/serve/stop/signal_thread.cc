@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/process/try_work.h"
+
 namespace cairn {
 
 SignalThread::SignalThread(std::function<void(int signal)> on_signal) {
@@ -13,7 +15,10 @@ SignalThread::SignalThread(std::function<void(int signal)> on_signal) {
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   thread_ = std::thread([this, on_signal = std::move(on_signal)] {
     int signal = 0;
-    while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) on_signal(signal);
+    while (sigwait(&signals_, &signal) == 0 && signal != SIGUSR1) {
+      // After one that failed, the next signal may be heard.
+      static_cast<void>(TryWork([&] { on_signal(signal); }));
+    }
   });
 }
 

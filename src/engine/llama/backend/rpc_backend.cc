@@ -12,6 +12,8 @@
 #include <thread>
 
 #include "base/join.h"
+#include "base/process/start_thread.h"
+#include "base/process/try_work.h"
 #include "engine/llama/backend/rpc_hello.h"
 #include "engine/llama/backend/rpc_sockets.h"
 
@@ -170,10 +172,14 @@ Status ServeDevices(const RpcServerOptions& options) {
   const int port = options.address.port;
   std::atomic<bool> ended = false;
   // The backend opens the port itself and says nothing, so another thread looks for the socket.
-  std::thread looks([&] {
+  const auto look = [&] {
     while (!ended && !KeepAcceptedAlive(port)) std::this_thread::sleep_for(kPortPoll);
     if (!ended && options.ready) options.ready(NamesOf(*devices));
-  });
+  };
+  std::vector<std::thread> looks;
+  if (!StartThread(&looks, [&] { static_cast<void>(TryWork(look)); })) {
+    return Fail(ErrorCode::kUnavailable, "the system starts no more threads");
+  }
   const int threads = options.threads > 0
                           ? options.threads
                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -181,7 +187,7 @@ Status ServeDevices(const RpcServerOptions& options) {
   (*start)(endpoint.c_str(), options.cache_folder.empty() ? nullptr : options.cache_folder.c_str(),
            static_cast<size_t>(threads), devices->size(), devices->data());
   ended = true;
-  looks.join();
+  looks.front().join();
   return Fail(ErrorCode::kUnavailable,
               "cannot listen on " + endpoint +
                   ": the port is in use, or the address is not this machine's; choose others with "
