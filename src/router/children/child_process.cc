@@ -15,6 +15,7 @@
 
 #include "base/check.h"
 #include "base/process/spawn.h"
+#include "base/process/try_work.h"
 
 namespace cairn {
 namespace {
@@ -65,22 +66,27 @@ void ChildProcess::Signal(int number) {
 }
 
 void ChildProcess::Run() {
+  ChildEnd end = {127, "no memory"};
+  static_cast<void>(TryWork([&] { end = RunChild(); }));
+  static_cast<void>(TryWork([&] { callbacks_.on_end(end); }));
+}
+
+ChildEnd ChildProcess::RunChild() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    callbacks_.on_end({127, std::string("cannot make a pipe: ") + strerror(errno)});
-    return;
+    return {127, std::string("cannot make a pipe: ") + strerror(errno)};
   }
   std::string error;
   const bool started = Start(ends[1], &error);
   close(ends[1]);
   if (!started) {
     close(ends[0]);
-    callbacks_.on_end({127, error});
-    return;
+    return {127, error};
   }
-  ReadOutput(ends[0]);
+  // A child whose output nobody reads would wait for ever.
+  if (!TryWork([&] { ReadOutput(ends[0]); })) Signal(SIGKILL);
   close(ends[0]);
-  callbacks_.on_end(Wait());
+  return Wait();
 }
 
 bool ChildProcess::Start(int output, std::string* error) {

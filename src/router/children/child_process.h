@@ -56,7 +56,8 @@ class Child {
 // Thread-safe, but for the destructor.
 class ChildProcess final : public Child {
  public:
-  // Returns at once. If the program cannot be run, on_end says so.
+  // Returns at once. If the program cannot be run, on_end says so. Throws std::system_error,
+  // without a callback, where the system starts no more threads.
   ChildProcess(ChildCommand command, ChildCallbacks callbacks);
   // Kills the child if it runs, and waits for its end.
   ~ChildProcess() override;
@@ -67,6 +68,7 @@ class ChildProcess final : public Child {
 
  private:
   void Run();
+  ChildEnd RunChild();
   bool Start(int output, std::string* error);
   void ReadOutput(int output);
   bool ReadSome(int output);

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/number_text.h"
+#include "base/process/try_work.h"
 
 namespace cairn {
 namespace {
@@ -19,6 +20,8 @@ constexpr size_t kDeathsMax = 2;
 constexpr std::chrono::milliseconds kPollGone(200);
 // Limit for the end of a process to be seen after that of its connections.
 constexpr double kDoubtMs = 1000;
+// Until what failed for want of memory is tried again.
+constexpr std::chrono::seconds kTimesAgain(1);
 constexpr const char* kStoppingText = "the server is shutting down; try again";
 
 // The pause after failures in a row: 1 s, 2 s, 4 s … a minute.
@@ -52,6 +55,7 @@ void ModelLease::Refused() {
 ModelSet::ModelSet(ModelSetOptions options) : options_(std::move(options)) {
   CHECK(options_.start != nullptr && options_.clock != nullptr);
   models_.resize(options_.models.size());
+  ended_.reserve(2 * models_.size());
   for (size_t i = 0; i < models_.size(); ++i) {
     models_[i].entry = options_.models[i];
     if (options_.expected_bytes) models_[i].bytes = options_.expected_bytes(models_[i].entry);
@@ -302,7 +306,8 @@ void ModelSet::Replan() {
   if (!stopping_) {
     for (const size_t i : plan.stop) StopModel(i, planned[i].stop_asked ? "asked to" : "idle");
   }
-  for (const size_t i : plan.start) StartModel(i);
+  bool all_started = true;
+  for (const size_t i : plan.start) all_started = StartModel(i) && all_started;
   for (Model& model : models_) model.restart = false;  // if it had no place, it waits for a request
   AdmitWaiting();
   for (const size_t i : plan.hopeless) {
@@ -311,7 +316,8 @@ void ModelSet::Replan() {
                "' cannot be loaded: pinned models take the places of --models-max or the "
                "memory of --models-memory");
   }
-  plan_at_ms_ = plan.next_ms;
+  // A place that was not taken is for others.
+  plan_at_ms_ = all_started ? plan.next_ms : std::max(now_ms, 1.0);
   times_changed_.notify_all();
   changed_.notify_all();
 }
@@ -326,7 +332,7 @@ void ModelSet::AdmitWaiting() {
   }
 }
 
-void ModelSet::StartModel(size_t index) {
+bool ModelSet::StartModel(size_t index) {
   Model& model = models_[index];
   model.phase = ModelPhase::kLoading;
   model.process = ++numbers_;
@@ -354,8 +360,17 @@ void ModelSet::StartModel(size_t index) {
   const auto running = std::count_if(models_.begin(), models_.end(), [](const Model& one) {
     return one.phase != ModelPhase::kStopped;
   });
-  model.child = options_.start(model.entry, static_cast<size_t>(running), std::move(callbacks));
+  const Status started = TryWork([&] {
+    model.child = options_.start(model.entry, static_cast<size_t>(running), std::move(callbacks));
+  });
+  if (!started) {
+    model.phase = ModelPhase::kStopped;
+    model.process = 0;
+    ++model.failures;
+    EndFailed(&model, "could not be started: " + started.error().message);
+  }
   if (options_.on_change) options_.on_change();
+  return started.has_value();
 }
 
 void ModelSet::StopModel(size_t index, const char* why) {
@@ -365,7 +380,7 @@ void ModelSet::StopModel(size_t index, const char* why) {
   model.kill_at_ms = options_.clock->NowMs() + model.entry.stop_timeout_s * 1000;
   ++model.unloads;
   Say(LogLevel::kInfo, model.entry.name + ": unloading (" + why + ")");
-  model.child->Signal(SIGTERM);
+  if (model.child != nullptr) model.child->Signal(SIGTERM);
   times_changed_.notify_all();
 }
 
@@ -494,7 +509,7 @@ void ModelSet::StopAll() {
 void ModelSet::Reload() {
   const std::lock_guard<std::mutex> lock(mutex_);
   for (Model& model : models_) {
-    if (model.phase == ModelPhase::kReady) model.child->Signal(SIGHUP);
+    if (model.phase == ModelPhase::kReady && model.child != nullptr) model.child->Signal(SIGHUP);
     // Before it waits for signals, one would end it.
     model.reload_asked = model.phase == ModelPhase::kLoading;
   }
@@ -515,35 +530,36 @@ void ModelSet::Say(LogLevel level, const std::string& line) const {
 void ModelSet::RunTimes() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!over_) {
-    const double now_ms = options_.clock->NowMs();
-    double next_ms = plan_at_ms_ > 0 ? plan_at_ms_ : INFINITY;
-    for (Model& model : models_) {
-      if (model.phase != ModelPhase::kStopping || model.child == nullptr) continue;
-      if (now_ms >= model.kill_at_ms) {
-        Say(LogLevel::kWarning, model.entry.name + ": does not stop; killing it");
-        model.child->Signal(SIGKILL);
-        model.kill_at_ms = INFINITY;
-      }
-      next_ms = std::min(next_ms, model.kill_at_ms);
+    if (!TryWork([&] { DoTimes(&lock); })) times_changed_.wait_for(lock, kTimesAgain);
+  }
+}
+
+void ModelSet::DoTimes(std::unique_lock<std::mutex>* lock) {
+  const double now_ms = options_.clock->NowMs();
+  double next_ms = plan_at_ms_ > 0 ? plan_at_ms_ : INFINITY;
+  for (Model& model : models_) {
+    if (model.phase != ModelPhase::kStopping || model.child == nullptr) continue;
+    if (now_ms >= model.kill_at_ms) {
+      model.child->Signal(SIGKILL);
+      model.kill_at_ms = INFINITY;
+      Say(LogLevel::kWarning, model.entry.name + ": does not stop; killing it");
     }
-    if (!ended_.empty()) {
-      auto ended = std::move(ended_);
-      ended_.clear();
-      lock.unlock();
-      ended.clear();  // waits for the child's thread, which may be about to return from OnEnd()
-      lock.lock();
-      continue;
-    }
-    if (now_ms >= next_ms) {
-      plan_at_ms_ = INFINITY;
-      Replan();
-      continue;
-    }
-    if (std::isinf(next_ms)) {
-      times_changed_.wait(lock);
-    } else {
-      times_changed_.wait_for(lock, std::chrono::duration<double, std::milli>(next_ms - now_ms));
-    }
+    next_ms = std::min(next_ms, model.kill_at_ms);
+  }
+  if (!ended_.empty()) {
+    std::vector<std::unique_ptr<Child>> ended;
+    ended.reserve(2 * models_.size());  // OnEnd() finds room
+    ended.swap(ended_);
+    lock->unlock();
+    ended.clear();  // waits for the child's thread, which may be about to return from OnEnd()
+    lock->lock();
+    return;
+  }
+  if (now_ms >= next_ms) return Replan();
+  if (std::isinf(next_ms)) {
+    times_changed_.wait(*lock);
+  } else {
+    times_changed_.wait_for(*lock, std::chrono::duration<double, std::milli>(next_ms - now_ms));
   }
 }
 

@@ -42,7 +42,8 @@ struct ModelSetOptions {
   std::vector<ModelEntry> models;  // with distinct names and aliases
   ModelLimits limits;              // of the processes at a time
   // Starts the model's process without waiting for it. `running`: how many processes there are
-  // then. The callbacks come from other threads.
+  // then. The callbacks come from other threads. What it throws, where the system starts no more
+  // threads for example, makes the model fail.
   std::function<std::unique_ptr<Child>(const ModelEntry& model, size_t running,
                                        ChildCallbacks callbacks)>
       start;
@@ -205,7 +206,8 @@ class ModelSet {
   // REQUIRES, of all that follow: mutex_ is held, unless they say otherwise.
   size_t IndexOf(const ModelEntry* model) const;
   void Replan();
-  void StartModel(size_t index);
+  // Returns false, and the model has failed, if its process cannot be started.
+  bool StartModel(size_t index);
   void StopModel(size_t index, const char* why);
   void AdmitWaiting();
   void Refuse(Model* model, std::string error);
@@ -223,6 +225,8 @@ class ModelSet {
   void Doubt(size_t index, uint64_t process);
   void Lose(size_t index, uint64_t process);
   void RunTimes();
+  // Does what is due, or waits until something may be. REQUIRES: `lock` holds mutex_.
+  void DoTimes(std::unique_lock<std::mutex>* lock);
 
   const ModelSetOptions options_;
   mutable std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <map>
+#include <system_error>
 #include <thread>
 
 namespace cairn {
@@ -26,6 +27,9 @@ class FakeChildren {
  public:
   std::unique_ptr<Child> Start(const ModelEntry& model, ChildCallbacks callbacks) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (starts_ended_) {
+      throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+    }
     started_ += model.name + " ";
     auto shared = std::make_shared<Shared>();
     shared->callbacks = std::move(callbacks);
@@ -33,6 +37,11 @@ class FakeChildren {
     return std::make_unique<FakeChild>(this, model.name, shared);
   }
 
+  // From now on the system has no more threads, or has some again.
+  void EndStarts(bool ended) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    starts_ended_ = ended;
+  }
   std::string started() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return started_;
@@ -77,6 +86,7 @@ class FakeChildren {
   }
 
   std::mutex mutex_;
+  bool starts_ended_ = false;
   std::string started_;
   std::string signals_;
   std::map<std::string, std::shared_ptr<Shared>> children_;
@@ -266,6 +276,50 @@ TEST_F(ModelSetTest, SaysTheLastLinesOfAModelThatCannotBeLoaded) {
             "the model 'a' could not be loaded: it exited with code 1\nloading\nno such file");
   EXPECT_TRUE(StatusOf("a").failed);
   EXPECT_EQ(StatusOf("a").exit_code, 1);
+}
+
+TEST_F(ModelSetTest, AModelWhoseProcessCannotBeStartedHasFailed) {
+  Make(1);
+  children_.EndStarts(true);
+  for (int i = 0; i < 3; ++i) {
+    Asking asking(set_.get(), "a");
+    const Error error = asking.WaitForError();
+    EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+    EXPECT_NE(error.message.find("could not be started"), std::string::npos) << error.message;
+  }
+  EXPECT_TRUE(StatusOf("a").failed);
+  EXPECT_EQ(StatusOf("a").phase, ModelPhase::kStopped);
+  EXPECT_FALSE(set_->Unload(set_->Find("a")).has_value());
+  set_->Reload();
+  set_->Kill();
+  // It is tried again after the pause, as one that could not be loaded.
+  children_.EndStarts(false);
+  clock_.Advance(1000);
+  LoadAndRelease("a");
+  EXPECT_FALSE(StatusOf("a").failed);
+}
+
+TEST_F(ModelSetTest, APlaceThatCouldNotBeTakenIsForTheModelsThatWaitForIt) {
+  Make(1);
+  LoadAndRelease("a");
+  children_.EndStarts(true);
+  Asking b(set_.get(), "b");
+  WaitUntil([&] { return children_.signals() == "a:15 "; });
+  Asking c(set_.get(), "c");
+  WaitUntil([&] { return StatusOf("c").waiting == 1; });
+  children_.End("a");
+  EXPECT_EQ(b.WaitForError().code, ErrorCode::kUnavailable);
+  EXPECT_EQ(c.WaitForError().code, ErrorCode::kUnavailable);
+}
+
+TEST_F(ModelSetTest, AProcessThatCannotBeStartedAgainLeavesItsModelFailed) {
+  Make(1);
+  LoadAndRelease("a");
+  children_.EndStarts(true);
+  children_.End("a", 1);
+  WaitUntil([&] { return StatusOf("a").failed; });
+  EXPECT_EQ(StatusOf("a").phase, ModelPhase::kStopped);
+  EXPECT_FALSE(set_->Unload(set_->Find("a")).has_value());
 }
 
 TEST_F(ModelSetTest, TriesAFailedModelAgainOnlyAfterAPauseThatGrows) {
