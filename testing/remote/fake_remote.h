@@ -15,6 +15,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -37,8 +38,10 @@ enum class RemoteFault {
   kForged,    // reads: bytes that nobody wrote, of the right size
   kLost,      // writes: ok, and nothing was written
   kMissing,   // reads: kNotFound, though it is there
+  kNoMemory,  // the call throws, as where there is no memory for what it receives
+  kHuge,      // entries claim gigabytes; reads: as many bytes as the caller takes, and it takes few
 };
-inline constexpr int kRemoteFaults = 10;
+inline constexpr int kRemoteFaults = 12;
 
 // The stored content.
 struct FakeRemote {
@@ -48,6 +51,7 @@ struct FakeRemote {
   uint64_t written = 0;  // objects that were not there
   uint64_t bytes_put = 0;
   uint64_t gets = 0;
+  uint64_t get_bytes_max = 0;  // the most that a call of Get was ready to take
 
   size_t size() {
     const std::lock_guard lock(mutex);
@@ -76,6 +80,8 @@ class FaultyRemote {
   uint64_t calls() const { return calls_; }
 
  private:
+  static constexpr size_t kHugeBytes = size_t{32} << 20;
+
   class Objects final : public RemoteObjects {
    public:
     explicit Objects(FaultyRemote* owner) : owner_(owner) {}
@@ -110,6 +116,7 @@ class FaultyRemote {
       }
       const std::lock_guard lock(owner_->store_->mutex);
       ++owner_->store_->gets;
+      owner_->store_->get_bytes_max = std::max(owner_->store_->get_bytes_max, bytes_max);
       const auto& objects = owner_->store_->objects;
       auto found = objects.find(path);
       if (found == objects.end()) return Fail(ErrorCode::kNotFound, "there is no such object");
@@ -118,6 +125,7 @@ class FaultyRemote {
             std::next(objects.begin(), static_cast<std::ptrdiff_t>(owner_->Draw(objects.size())));
       }
       Bytes bytes = found->second;
+      if (fault == RemoteFault::kHuge) bytes.resize(std::max(bytes.size(), kHugeBytes));
       if (bytes.size() > bytes_max) bytes.resize(bytes_max);
       owner_->Spoil(fault, &bytes);
       return bytes;
@@ -168,6 +176,11 @@ class FaultyRemote {
         KeepNewest(&all[i]);
       }
       if (fault == RemoteFault::kLying) owner_->Lie(&all);
+      if (fault == RemoteFault::kHuge) {
+        for (std::vector<RemoteEntry>& entries : all) {
+          for (RemoteEntry& entry : entries) entry.stored_bytes = uint64_t{8} << 30;
+        }
+      }
       return all;
     }
 
@@ -210,6 +223,7 @@ class FaultyRemote {
       }
       return Fail(ErrorCode::kTimedOut, "it did not answer in time");
     }
+    if (fault == RemoteFault::kNoMemory) throw std::bad_alloc();
     if (fault == RemoteFault::kRefusing) return Fail(ErrorCode::kUnavailable, "refused");
     if (fault == RemoteFault::kFull && writes) return Fail(ErrorCode::kNoSpace, "it is full");
     if (fault == RemoteFault::kMissing && !writes) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/process/start_thread.h"
+#include "base/process/try_work.h"
 
 namespace cairn {
 namespace {
@@ -64,10 +65,11 @@ class S3Index final : public RemoteIndex {
     Status failed;
     const auto list = [&] {
       for (size_t i = next++; i < keys.size(); i = next++) {
-        const Status listed = ListOne(keys[i], &all[i], deadline);
-        if (listed) continue;
+        Status listed;
+        const Status tried = TryWork([&] { listed = ListOne(keys[i], &all[i], deadline); });
+        if (listed && tried) continue;
         const std::lock_guard lock(mutex);
-        failed = listed;
+        failed = tried ? std::move(listed) : tried;
         next = keys.size();
       }
     };

@@ -9,6 +9,8 @@
 #include <mutex>
 #include <utility>
 
+#include "base/process/try_work.h"
+
 namespace cairn {
 namespace {
 
@@ -46,15 +48,16 @@ struct Sink {
   Bytes* bytes = nullptr;
   uint64_t bytes_max = 0;
   bool full = false;
+  Status taken = {};  // an exception may not pass through libcurl
 };
 
 size_t OnReceived(char* data, size_t /*one*/, size_t size, void* to) {
   auto* const sink = static_cast<Sink*>(to);
   const size_t room = sink->bytes_max - sink->bytes->size();
   const size_t taken = std::min(size, room);
-  sink->bytes->insert(sink->bytes->end(), data, data + taken);
+  sink->taken = TryWork([&] { sink->bytes->insert(sink->bytes->end(), data, data + taken); });
   sink->full = taken < size;
-  return sink->full ? 0 : size;  // 0 ends the transfer
+  return sink->full || !sink->taken ? 0 : size;  // 0 ends the transfer
 }
 
 // Returns 1 to end the transfer.
@@ -265,6 +268,7 @@ class S3Objects final : public RemoteObjects {
       curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request.method);
     }
     const CURLcode code = curl_easy_perform(curl);
+    if (!sink.taken) return tl::unexpected(sink.taken.error());
     if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && sink.full)) {
       return tl::unexpected(ErrorOf(code));
     }

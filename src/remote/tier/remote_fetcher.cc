@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/process/try_work.h"
 #include "remote/seal.h"
 #include "store/disk/disk_files.h"
 #include "store/object_folder.h"
@@ -29,6 +30,15 @@ template <typename Map>
 void Remember(Map* map, const typename Map::key_type& key, double until_ms) {
   if (map->size() >= kRememberedMax) map->clear();
   (*map)[key] = until_ms;
+}
+
+// Calls a store. What it throws, where memory is short for example, is an error like any other.
+template <typename T, typename Call>
+Result<T> TryCall(const Call& call) {
+  Result<T> result = Fail(ErrorCode::kUnavailable, "memory is short");
+  const Status tried = TryWork([&] { result = call(); });
+  if (!tried) return tl::unexpected(tried.error());
+  return result;
 }
 
 }  // namespace
@@ -58,7 +68,9 @@ RemotePlan RemoteFetcher::Find(const RemoteAsk& ask) {
   }
   if (!index_breaker_->Allows()) return {};
   ++lookups_;
-  const auto found = options_->index->Find(keys, DeadlineIn(kFindMsMax));
+  using Found = std::vector<std::vector<RemoteEntry>>;
+  const auto found =
+      TryCall<Found>([&] { return options_->index->Find(keys, DeadlineIn(kFindMsMax)); });
   index_breaker_->Note(found ? Status{} : Status(tl::unexpected(found.error())));
   if (!found || found->size() != keys.size()) return {};
   pace_.AddRoundTrip(options_->clock->NowMs() - begin_ms);
@@ -99,9 +111,12 @@ Result<Bytes> RemoteFetcher::Get(const RemoteAsk& ask, const RemoteItem& item,
   }
   const double saved_ms = PrefillMs(ask, ask.tokens.size() - ask.reach_tokens);
   const double begin_ms = options_->clock->NowMs();
-  Result<Bytes> sealed =
-      options_->objects->Get(path, kSizeSlack * item.entry.stored_bytes + kSealFrameBytes,
-                             DeadlineIn(std::clamp(saved_ms, kFetchMsMin, kFetchMsMax)));
+  const uint64_t bytes_max =
+      std::min(kSizeSlack * item.entry.stored_bytes, ObjectBytesMax(ask, item.entry));
+  Result<Bytes> sealed = TryCall<Bytes>([&] {
+    return options_->objects->Get(path, bytes_max + kSealFrameBytes,
+                                  DeadlineIn(std::clamp(saved_ms, kFetchMsMin, kFetchMsMax)));
+  });
   objects_breaker_->Note(sealed ? Status{} : Status(tl::unexpected(sealed.error())));
   const double now_ms = options_->clock->NowMs();
   const double ms = now_ms - begin_ms;

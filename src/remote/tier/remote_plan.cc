@@ -39,12 +39,31 @@ double FetchWaitMs(const RemoteAsk& ask, const RemotePace& pace, const RemotePla
   return std::min(wait_ms, PrefillMs(ask, plan.reach_tokens - ask.reach_tokens));
 }
 
+uint64_t ObjectBytesMax(const RemoteAsk& ask, const RemoteEntry& entry) {
+  if (ask.kv_bytes_per_token == 0 && ask.snapshot_bytes == 0) return kObjectBytesMax;
+  // Headers, padding, and what libraries add to a state.
+  constexpr double kSpareBytes = 16 << 20;
+  constexpr double kSpareFactor = 2;
+  const uint64_t tokens = entry.kind == ObjectKind::kSnapshot ? 0 : entry.end - entry.begin;
+  const uint64_t state_bytes = entry.kind == ObjectKind::kSegment ? 0 : ask.snapshot_bytes;
+  const double bytes = static_cast<double>(tokens) * static_cast<double>(ask.kv_bytes_per_token) +
+                       static_cast<double>(state_bytes) +
+                       static_cast<double>(entry.end) * sizeof(Token);
+  return static_cast<uint64_t>(
+      std::min(kSpareFactor * bytes + kSpareBytes, static_cast<double>(kObjectBytesMax)));
+}
+
 RemotePlanner::Candidate* RemotePlanner::Find(size_t key, const RemoteId& id) {
-  const auto found =
-      std::find_if(candidates_.begin(), candidates_.end(), [&](const Candidate& candidate) {
-        return candidate.item.key == key && candidate.item.entry.id == id;
-      });
-  return found == candidates_.end() ? nullptr : &*found;
+  const auto found = places_.find({key, id});
+  return found == places_.end() ? nullptr : &candidates_[found->second];
+}
+
+RemotePlanner::Candidate* RemotePlanner::FindSegment(size_t key, const RemoteId& id, size_t end) {
+  Candidate* const found = id.empty() ? nullptr : Find(key, id);
+  if (found == nullptr || found->item.entry.kind != ObjectKind::kSegment) return nullptr;
+  // A parent begins before its child and reaches up to it.
+  const RemoteEntry& entry = found->item.entry;
+  return entry.begin < end && entry.end >= end ? found : nullptr;
 }
 
 void RemotePlanner::Add(size_t key, size_t block, const std::string& index_key,
@@ -56,13 +75,14 @@ void RemotePlanner::Add(size_t key, size_t block, const std::string& index_key,
       continue;
     }
     if (candidates_.size() >= kCandidatesMax) return;
-    if (entry.stored_bytes == 0 || entry.stored_bytes > kObjectBytesMax) continue;
+    if (entry.stored_bytes == 0 || entry.stored_bytes > ObjectBytesMax(*ask_, entry)) continue;
     Candidate candidate;
     candidate.item.key = key;
     candidate.item.entry = entry;
     candidate.item.index_key = index_key;
     candidate.blocks_tokens = end;
     Verify(&candidate);
+    places_.emplace(std::pair(key, entry.id), candidates_.size());
     candidates_.push_back(std::move(candidate));
   }
 }
@@ -100,44 +120,80 @@ size_t RemotePlanner::ReachOf(const Candidate& candidate) const {
   return entry.lineage == 0 && reach > entry.begin ? reach : 0;
 }
 
-bool RemotePlanner::AppendChain(size_t key, RemoteId id, size_t end,
-                                std::vector<RemoteItem>* items) {
-  std::vector<RemoteItem> chain;
-  while (!id.empty()) {
-    const Candidate* const candidate = Find(key, id);
-    if (candidate == nullptr || candidate->item.entry.kind != ObjectKind::kSegment) return false;
-    const RemoteEntry& entry = candidate->item.entry;
-    // A parent begins before its child and reaches up to it.
-    if (entry.begin >= end || entry.end < end || chain.size() >= kPathMax) return false;
-    chain.push_back(candidate->item);
-    chain.back().agrees_tokens = std::max(end, chain.back().agrees_tokens);
-    end = entry.begin;
-    id = entry.parent;
-  }
-  if (end != 0) return false;
-  items->insert(items->end(), chain.rbegin(), chain.rend());
-  return true;
+RemotePlanner::Cost RemotePlanner::OnTop(const Cost& below, const Candidate& candidate,
+                                         const PlaceOf& place_of) {
+  Cost cost = below;
+  cost.leads = below.leads && below.objects < kPathMax;
+  if (!cost.leads) return cost;
+  ++cost.objects;
+  const Place place = place_of(candidate.item);
+  cost.leads = place != Place::kUseless;
+  if (place != Place::kRemote) return cost;
+  ++cost.remote;
+  cost.bytes += candidate.item.entry.stored_bytes;
+  return cost;
 }
 
-bool RemotePlanner::AppendPath(const Candidate& target, size_t reach,
-                               std::vector<RemoteItem>* items) {
-  const RemoteEntry& entry = target.item.entry;
-  if (entry.kind == ObjectKind::kSegment) {
-    return AppendChain(target.item.key, entry.id, reach, items);
+const RemotePlanner::Cost& RemotePlanner::ChainOf(Candidate* segment, const PlaceOf& place_of) {
+  // Down to the first one whose cost is known, and up again. Each begins before the one above it,
+  // so this ends.
+  std::vector<Candidate*> above;
+  Cost below = {.leads = true};
+  for (Candidate* next = segment; next != nullptr;) {
+    if (next->chain) {
+      below = *next->chain;
+      break;
+    }
+    above.push_back(next);
+    const RemoteEntry& entry = next->item.entry;
+    next = FindSegment(next->item.key, entry.parent, entry.begin);
+    if (next == nullptr) below.leads = entry.parent.empty() && entry.begin == 0;
   }
-  if (entry.kind == ObjectKind::kSnapshot && ask_->snapshots_need_kv) {
+  for (; !above.empty(); above.pop_back()) {
+    below = OnTop(below, *above.back(), place_of);
+    above.back()->chain = below;
+  }
+  return *segment->chain;
+}
+
+RemotePlanner::Candidate* RemotePlanner::SegmentOf(Candidate* target, size_t reach, bool* missing) {
+  const RemoteItem& item = target->item;
+  Candidate* segment = nullptr;
+  if (item.entry.kind == ObjectKind::kSegment) {
+    segment = FindSegment(item.key, item.entry.id, reach);
+  } else if (item.entry.kind == ObjectKind::kSnapshot && ask_->snapshots_need_kv) {
     // A snapshot's parent is the segment that holds its last token.
-    if (entry.parent.empty()) return false;
-    if (!AppendChain(target.item.key, entry.parent, reach, items)) return false;
+    segment = FindSegment(item.key, item.entry.parent, reach);
+  } else {
+    return nullptr;
   }
-  items->push_back(target.item);
-  return true;
+  *missing = segment == nullptr;
+  return segment;
 }
 
-RemotePlan RemotePlanner::Choose(const RemotePace& pace,
-                                 const std::function<Place(const RemoteItem&)>& place_of) {
-  std::vector<std::pair<size_t, const Candidate*>> targets;
-  for (const Candidate& candidate : candidates_) {
+std::vector<RemoteItem> RemotePlanner::PathOf(Candidate* target, Candidate* segment, size_t reach) {
+  std::vector<RemoteItem> path;
+  if (target != segment) path.push_back(target->item);
+  for (size_t end = reach; segment != nullptr;) {
+    const RemoteEntry& entry = segment->item.entry;
+    path.push_back(segment->item);
+    path.back().agrees_tokens = std::max(end, path.back().agrees_tokens);
+    end = entry.begin;
+    segment = FindSegment(segment->item.key, entry.parent, end);
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+RemotePlan RemotePlanner::Choose(const RemotePace& pace, const PlaceOf& asked_place_of) {
+  std::map<const RemoteItem*, Place> known;
+  const PlaceOf place_of = [&](const RemoteItem& item) {
+    const auto found = known.find(&item);
+    if (found != known.end()) return found->second;
+    return known.emplace(&item, asked_place_of(item)).first->second;
+  };
+  std::vector<std::pair<size_t, Candidate*>> targets;
+  for (Candidate& candidate : candidates_) {
     const size_t reach = std::min(ReachOf(candidate), ask_->tokens.size());
     if (reach > ask_->reach_tokens) targets.emplace_back(reach, &candidate);
   }
@@ -149,22 +205,24 @@ RemotePlan RemotePlanner::Choose(const RemotePace& pace,
     return a.first != b.first ? a.first > b.first : !is_segment(a.second) && is_segment(b.second);
   });
   for (const auto& [reach, target] : targets) {
+    bool missing = false;
+    Candidate* const segment = SegmentOf(target, reach, &missing);
+    if (missing) continue;
+    Cost cost = {.leads = true};
+    if (segment != nullptr) cost = ChainOf(segment, place_of);
+    if (segment != target) cost = OnTop(cost, *target, place_of);
+    if (!cost.leads) continue;
+    // All of it is in the folder, whose scan finds it.
+    if (cost.remote == 0) return {};
+    if (!FetchPays(*ask_, pace, reach, cost.bytes)) continue;
     RemotePlan plan;
     plan.reach_tokens = reach;
-    std::vector<RemoteItem> path;
-    if (!AppendPath(*target, reach, &path)) continue;
-    bool useless = false;
-    for (RemoteItem& item : path) {
-      const Place place = place_of(item);
-      useless = useless || place == Place::kUseless;
-      if (place != Place::kRemote) continue;
-      plan.bytes += item.entry.stored_bytes;
-      plan.items.push_back(std::move(item));
+    plan.bytes = cost.bytes;
+    for (RemoteItem& item : PathOf(target, segment, reach)) {
+      const Candidate* const candidate = Find(item.key, item.entry.id);
+      if (place_of(candidate->item) == Place::kRemote) plan.items.push_back(std::move(item));
     }
-    if (useless) continue;
-    // All of it is in the folder, whose scan finds it.
-    if (plan.items.empty()) return {};
-    if (FetchPays(*ask_, pace, reach, plan.bytes)) return plan;
+    return plan;
   }
   return {};
 }

@@ -13,7 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/tokens.h"
@@ -32,6 +35,9 @@ struct RemoteAsk {
   // See SlotsView.
   bool needs_snapshots = false;
   bool snapshots_need_kv = false;
+  // The size of the states of this server's model. 0 and 0: not known.
+  uint64_t kv_bytes_per_token = 0;
+  uint64_t snapshot_bytes = 0;  // with its logits
 };
 
 // An object that the index found, and how far it agrees with the prompt by all that is known.
@@ -60,12 +66,16 @@ struct RemotePace {
 // The time that prefilling `tokens` takes. Before it was measured, a thousand tokens a second are
 // assumed.
 double PrefillMs(const RemoteAsk& ask, size_t tokens);
+// Returns the most bytes that an object of the model can have as it is stored, with some to spare.
+// What an entry or an object says of itself is no limit: anybody may have written it.
+uint64_t ObjectBytesMax(const RemoteAsk& ask, const RemoteEntry& entry);
 // Whether fetching takes at most half of the time that it saves.
 bool FetchPays(const RemoteAsk& ask, const RemotePace& pace, size_t reach_tokens, uint64_t bytes);
 // How long a request waits for the plan's objects: some times longer than they should take, and
 // never longer than their prefill would.
 double FetchWaitMs(const RemoteAsk& ask, const RemotePace& pace, const RemotePlan& plan);
 
+// Whatever the entries say, the work is that of looking at each of them a few times.
 class RemotePlanner {
  public:
   // `names`: of each key, for the ask's namespace. All arguments outlive the planner.
@@ -77,24 +87,40 @@ class RemotePlanner {
   void Add(size_t key, size_t block, const std::string& index_key,
            const std::vector<RemoteEntry>& entries);
   enum class Place { kRemote, kLocal, kUseless };
+  using PlaceOf = std::function<Place(const RemoteItem&)>;
   // Returns the deepest objects that are worth fetching; empty if there are none. `place_of` tells
-  // whether an object is in the folder already, or was fetched before and is of no use.
-  RemotePlan Choose(const RemotePace& pace,
-                    const std::function<Place(const RemoteItem&)>& place_of);
+  // whether an object is in the folder already, or was fetched before and is of no use. It is asked
+  // once for each object at most.
+  RemotePlan Choose(const RemotePace& pace, const PlaceOf& place_of);
 
  private:
+  // What fetching some objects means.
+  struct Cost {
+    bool leads = false;  // nothing is missing, and nothing useless
+    size_t objects = 0;
+    size_t remote = 0;  // of these, those to fetch
+    uint64_t bytes = 0;
+  };
   struct Candidate {
     RemoteItem item;
     size_t blocks_tokens = 0;  // the deepest block that it was found under ends here
     bool is_whole = false;     // its name proves that the prompt begins with its tokens
+    // Computed once: that of a segment and all that it continues.
+    std::optional<Cost> chain = {};
   };
 
   Candidate* Find(size_t key, const RemoteId& id);
+  // Returns the segment `id` if it has the token before `end`; nullptr if there is no such one.
+  Candidate* FindSegment(size_t key, const RemoteId& id, size_t end);
   void Verify(Candidate* candidate) const;
-  // Appends all that `target` needs, and itself. False if something is missing.
-  bool AppendPath(const Candidate& target, size_t reach, std::vector<RemoteItem>* items);
-  // Appends the segments that `id` continues and itself, shallowest first. False if one is missing.
-  bool AppendChain(size_t key, RemoteId id, size_t end, std::vector<RemoteItem>* items);
+  // The cost of `candidate` on top of `below`.
+  static Cost OnTop(const Cost& below, const Candidate& candidate, const PlaceOf& place_of);
+  const Cost& ChainOf(Candidate* segment, const PlaceOf& place_of);
+  // Returns the segment that a target ends in; nullptr if it needs none. `missing` is set if it
+  // needs one that is not there.
+  Candidate* SegmentOf(Candidate* target, size_t reach, bool* missing);
+  // Returns the target and all that it needs, shallowest first.
+  std::vector<RemoteItem> PathOf(Candidate* target, Candidate* segment, size_t reach);
   // Returns how far `candidate` would get; 0 if it alone leads nowhere.
   size_t ReachOf(const Candidate& candidate) const;
 
@@ -102,6 +128,7 @@ class RemotePlanner {
   const Fingerprint fingerprint_;
   const std::vector<RemoteNames>* const names_;
   std::vector<Candidate> candidates_;
+  std::map<std::pair<size_t, RemoteId>, size_t> places_;  // in candidates_, by key and id
 };
 
 }  // namespace cairn

@@ -42,12 +42,15 @@ class RemotePlanTest : public testing::Test {
     return entry;
   }
   RemotePlan Plan(const RemotePace& pace = kPace, Place place = Place::kRemote) {
+    return PlanWith([place](const RemoteItem&) { return place; }, pace);
+  }
+  RemotePlan PlanWith(const RemotePlanner::PlaceOf& place_of, const RemotePace& pace = kPace) {
     RemotePlanner planner(&ask_, kModel, &names_);
     const auto blocks = names_.front().Blocks(ask_.tokens);
     for (size_t i = 0; i < blocks.size(); ++i) {
       planner.Add(0, i, names_.front().IndexKeyOf(blocks[i]), index_[blocks[i]]);
     }
-    return planner.Choose(pace, [place](const RemoteItem&) { return place; });
+    return planner.Choose(pace, place_of);
   }
   static std::vector<RemoteId> IdsOf(const RemotePlan& plan) {
     std::vector<RemoteId> ids;
@@ -126,6 +129,55 @@ TEST_F(RemotePlanTest, CirclesOfParentsEnd) {
   for (const BlockHash& block : blocks) index_[block].push_back(circle);
   Store(Snapshot(TokensOf(7000, 1)), circle.id);
   EXPECT_TRUE(Plan().items.empty());
+}
+
+// Each target leads over the same thousand segments to one that is of no use.
+TEST_F(RemotePlanTest, AsksForEachObjectOnceHoweverManyTargetsLeadOverIt) {
+  ask_.needs_snapshots = ask_.snapshots_need_kv = false;
+  const auto blocks = names_.front().Blocks(ask_.tokens);
+  for (uint64_t i = 0; i < 1000; ++i) {
+    RemoteEntry link;
+    link.kind = ObjectKind::kSegment;
+    link.id = {1, i + 1};
+    if (i > 0) link.parent = {1, i};
+    link.begin = i;
+    link.end = 9000;
+    link.stored_bytes = 1;
+    index_[blocks[i % blocks.size()]].push_back(link);
+  }
+  uint64_t asked = 0;
+  EXPECT_TRUE(PlanWith([&](const RemoteItem& item) {
+                ++asked;
+                return item.entry.id == RemoteId{1, 1} ? Place::kUseless : Place::kRemote;
+              }).items.empty());
+  EXPECT_LE(asked, 1000U);
+  // Nor does a missing segment cost more.
+  index_[blocks[0]].erase(index_[blocks[0]].begin());
+  asked = 0;
+  EXPECT_TRUE(PlanWith([&](const RemoteItem&) {
+                ++asked;
+                return Place::kRemote;
+              }).items.empty());
+  EXPECT_LE(asked, 1000U);
+}
+
+TEST_F(RemotePlanTest, ObjectsThatTheModelCannotHaveAreLeftOut) {
+  ask_.snapshots_need_kv = false;
+  ask_.kv_bytes_per_token = 1000;
+  ask_.snapshot_bytes = 1 << 20;
+  const RemoteEntry good = Store(Snapshot(TokensOf(3000, 1)), {}, 1 << 20);
+  const RemoteEntry huge = Store(Snapshot(TokensOf(7000, 1)), {}, uint64_t{40} << 20);
+  EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{good.id});
+  EXPECT_LT(ObjectBytesMax(ask_, huge), huge.stored_bytes);
+  RemoteEntry segment = huge;
+  segment.kind = ObjectKind::kSegment;
+  segment.begin = 0;
+  segment.end = 100'000;
+  EXPECT_GT(ObjectBytesMax(ask_, segment), uint64_t{100} << 20);
+  segment.end = UINT64_MAX;
+  EXPECT_EQ(ObjectBytesMax(ask_, segment), uint64_t{8} << 30);
+  ask_.kv_bytes_per_token = ask_.snapshot_bytes = 0;
+  EXPECT_EQ(IdsOf(Plan()), std::vector<RemoteId>{huge.id}) << "nothing is known of the model";
 }
 
 TEST_F(RemotePlanTest, FetchesOnlyWhatPays) {

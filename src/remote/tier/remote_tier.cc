@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/process/start_thread.h"
+#include "base/process/try_work.h"
 #include "base/thread_priority.h"
 
 namespace cairn {
@@ -34,8 +36,19 @@ RemoteTier::RemoteTier(RemoteTierOptions options)
       queue_(options_.after_ms) {
   CHECK(options_.objects != nullptr && options_.index != nullptr && options_.adopt);
   if (options_.threads == 0) return;
-  for (size_t i = 0; i < options_.threads; ++i) threads_.emplace_back([this] { Run(); });
-  if (!options_.read_only) threads_.emplace_back([this] { RunUploads(); });
+  const bool uploads = options_.read_only || StartThread(&threads_, [this] { RunUploads(); });
+  // Fewer of these are slower.
+  bool looks = false;
+  for (size_t i = 0; i < options_.threads && StartThread(&threads_, [this] { Run(); }); ++i) {
+    looks = true;
+  }
+  if (uploads && looks) return;
+  Stop();
+  if (options_.log) {
+    options_.log(LogLevel::kError,
+                 "the remote tier does nothing: the system starts no more threads; raise the limit "
+                 "of tasks (TasksMax, pids.max) and start again");
+  }
 }
 
 RemoteTier::~RemoteTier() {
@@ -121,7 +134,9 @@ void RemoteTier::Run() {
   while (!stopped_) {
     work_.wait(lock, [this] { return stopped_ || !to_look_.empty() || !to_fetch_.empty(); });
     lock.unlock();
-    if (!LookNext()) FetchNext();
+    static_cast<void>(TryWork([this] {
+      if (!LookNext()) FetchNext();
+    }));
     lock.lock();
   }
 }
@@ -139,7 +154,8 @@ bool RemoteTier::LookNext() {
     }
     if (ask == nullptr) return false;
   }
-  RemotePlan plan = fetcher_.Find(*ask);
+  RemotePlan plan;
+  static_cast<void>(TryWork([&] { plan = fetcher_.Find(*ask); }));
   {
     const std::lock_guard lock(mutex_);
     const auto found = lookups_.find(ticket);
@@ -183,7 +199,6 @@ bool RemoteTier::IsWanted(const RemoteId& id) const {
 }
 
 bool RemoteTier::FetchNext() {
-  FetchJob job;
   RemoteId id;
   {
     const std::lock_guard lock(mutex_);
@@ -195,9 +210,12 @@ bool RemoteTier::FetchNext() {
       fetches_.erase(id);
       id = {};
     }
-    job = fetches_.at(id);
   }
-  const bool good = fetcher_.Fetch(*job.ask, job.item);
+  bool good = false;
+  static_cast<void>(TryWork([&] {
+    const FetchJob job = JobOf(id);
+    good = fetcher_.Fetch(*job.ask, job.item);
+  }));
   {
     const std::lock_guard lock(mutex_);
     fetches_.erase(id);
@@ -205,6 +223,11 @@ bool RemoteTier::FetchNext() {
   }
   if (options_.wake) options_.wake();
   return true;
+}
+
+RemoteTier::FetchJob RemoteTier::JobOf(const RemoteId& id) const {
+  const std::lock_guard lock(mutex_);
+  return fetches_.at(id);
 }
 
 void RemoteTier::OnFetched(const RemoteId& id, bool good) {
@@ -226,7 +249,8 @@ std::optional<double> RemoteTier::UploadNext(bool all) {
     uploading_ = upload.has_value();
   }
   if (!upload) return std::nullopt;
-  const auto sent = uploader_.Upload(upload->name);
+  Result<uint64_t> sent = Fail(ErrorCode::kUnavailable, "memory is short");
+  static_cast<void>(TryWork([&] { sent = uploader_.Upload(upload->name); }));
   const std::lock_guard lock(mutex_);
   uploading_ = false;
   if (!sent) {
@@ -248,7 +272,8 @@ void RemoteTier::RunUploads() {
     const bool draining = IsDraining();
     const uint64_t written = written_;
     lock.unlock();
-    std::optional<double> wait_ms = UploadNext(draining);
+    std::optional<double> wait_ms = kFailedWaitMs;
+    static_cast<void>(TryWork([&] { wait_ms = UploadNext(draining); }));
     lock.lock();
     if (draining && drain_waits_ && !wait_ms && written_ == written) {
       drained_ = true;

@@ -96,6 +96,7 @@ class RemoteTier {
   // Each takes and releases mutex_. False if there is nothing to do.
   bool LookNext();
   bool FetchNext();
+  FetchJob JobOf(const RemoteId& id) const;
   // Returns how long to wait before the next upload; nullopt if nothing was due.
   std::optional<double> UploadNext(bool all);
   // REQUIRES for the next four: mutex_ is held.

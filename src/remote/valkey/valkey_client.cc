@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -22,12 +24,14 @@ constexpr size_t kIdleMax = 8;
 constexpr double kConnectMsMax = 2000;
 // A server that sends nothing for this long has hung.
 constexpr double kStallMsMax = 3000;
+// The replies to a batch: four chunks of an object, or the index entries of a long prompt's blocks.
+constexpr size_t kBatchBytesMax = size_t{64} << 20;
+constexpr size_t kBatchValuesMax = size_t{1} << 20;
+// A page of SCAN is a list in a list.
+constexpr int kDepthMax = 4;
 
 struct FreeContext {
   void operator()(redisContext* context) const { redisFree(context); }
-};
-struct FreeReply {
-  void operator()(void* reply) const { freeReplyObject(reply); }
 };
 struct FreeSsl {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
@@ -55,34 +59,118 @@ Error ErrorOfReply(std::string_view text) {
   return {code, "it answers \"" + std::string(text.substr(0, 200)) + "\""};
 }
 
-ValkeyReply Copy(const redisReply& reply) {
-  ValkeyReply copy;
-  switch (reply.type) {
-    case REDIS_REPLY_STRING:
-    case REDIS_REPLY_STATUS:
-    case REDIS_REPLY_BIGNUM:
-    case REDIS_REPLY_VERB: {
-      copy.type = ValkeyReply::Type::kText;
-      const auto* const begin = reinterpret_cast<const uint8_t*>(reply.str);
-      copy.text.assign(begin, begin + reply.len);
-      break;
-    }
-    case REDIS_REPLY_INTEGER:
-    case REDIS_REPLY_BOOL:
-      copy.type = ValkeyReply::Type::kNumber;
-      copy.number = reply.integer;
-      break;
-    case REDIS_REPLY_ARRAY:
-    case REDIS_REPLY_SET:
-    case REDIS_REPLY_MAP:
-      copy.type = ValkeyReply::Type::kList;
-      for (size_t i = 0; i < reply.elements; ++i) copy.list.push_back(Copy(*reply.element[i]));
-      break;
-    default:
-      break;
-  }
-  return copy;
+// What is left of a batch's limits, and why a reply was refused.
+struct Budget {
+  size_t bytes = kBatchBytesMax;
+  size_t values = kBatchValuesMax;
+  const char* refused = nullptr;
+};
+
+int DepthOf(const redisReadTask* task) {
+  int depth = 0;
+  for (; task->parent != nullptr && depth <= kDepthMax; task = task->parent) ++depth;
+  return depth;
 }
+
+// Adds a value to the reply that hiredis is reading. Returns null, which ends the reading, if it
+// may not be.
+void* Put(const redisReadTask* task, ValkeyReply::Type type, int64_t number,
+          std::string_view text) noexcept {
+  auto* const budget = static_cast<Budget*>(task->privdata);
+  const auto refuse = [budget](const char* why) {
+    budget->refused = why;
+    return nullptr;
+  };
+  if (DepthOf(task) > kDepthMax) return refuse("lists in lists that no server sends");
+  if (budget->values == 0) return refuse("more values than any batch has");
+  --budget->values;
+  try {
+    ValkeyReply value;
+    value.type = type;
+    value.number = number;
+    value.text.assign(text.begin(), text.end());
+    if (task->parent == nullptr) return new ValkeyReply(std::move(value));
+    // Whatever length was announced, the list grows with what arrives. hiredis keeps pointers to
+    // the lists around this value, and those do not grow meanwhile.
+    return &static_cast<ValkeyReply*>(task->parent->obj)->list.emplace_back(std::move(value));
+  } catch (const std::bad_alloc&) {
+    return refuse("out of memory");
+  }
+}
+
+void* PutText(const redisReadTask* task, char* text, size_t size) {
+  const bool is_error = task->type == REDIS_REPLY_ERROR;
+  return Put(task, is_error ? ValkeyReply::Type::kError : ValkeyReply::Type::kText, 0,
+             {text, size});
+}
+void* PutList(const redisReadTask* task, size_t /*announced*/) {
+  return Put(task, ValkeyReply::Type::kList, 0, {});
+}
+void* PutNumber(const redisReadTask* task, long long number) {
+  return Put(task, ValkeyReply::Type::kNumber, number, {});
+}
+void* PutDouble(const redisReadTask* task, double /*number*/, char* /*text*/, size_t /*size*/) {
+  return Put(task, ValkeyReply::Type::kNil, 0, {});
+}
+void* PutNil(const redisReadTask* task) {
+  return Put(task, ValkeyReply::Type::kNil, 0, {});
+}
+void* PutBool(const redisReadTask* task, int value) {
+  return Put(task, ValkeyReply::Type::kNumber, value, {});
+}
+void Drop(void* reply) {
+  delete static_cast<ValkeyReply*>(reply);
+}
+
+// hiredis' own functions make lists of the announced length, and free nested ones by recursion.
+redisReplyObjectFunctions reply_functions = {PutText, PutList, PutNumber, PutDouble,
+                                             PutNil,  PutBool, Drop};
+
+// Reads the replies to one batch from a connection, which outlives it.
+class ReplyReader {
+ public:
+  explicit ReplyReader(redisContext* connection) : connection_(connection) {
+    connection_->reader->fn = &reply_functions;
+    connection_->reader->privdata = &budget_;
+  }
+  ~ReplyReader() { connection_->reader->privdata = nullptr; }
+  ReplyReader(const ReplyReader&) = delete;
+  ReplyReader& operator=(const ReplyReader&) = delete;
+
+  // Returns the next reply. `may_read` is asked before each wait; its error is returned. kInternal:
+  // the connection broke. kUnavailable: it is no reply of a server. After an error the connection
+  // is of no more use.
+  Result<ValkeyReply> Next(const std::function<Status()>& may_read) {
+    while (true) {
+      void* reply = nullptr;
+      // Not redisGetReply, which takes a push message apart as one of hiredis' own objects.
+      if (redisReaderGetReply(connection_->reader, &reply) != REDIS_OK) {
+        return Refuse(budget_.refused != nullptr ? budget_.refused : connection_->reader->errstr);
+      }
+      if (reply != nullptr) {
+        const std::unique_ptr<ValkeyReply> owner(static_cast<ValkeyReply*>(reply));
+        return std::move(*owner);
+      }
+      if (Status may = may_read(); !may) return tl::unexpected(may.error());
+      const size_t before = connection_->reader->len;
+      if (redisBufferRead(connection_) != REDIS_OK) {
+        return Fail(ErrorCode::kInternal, "the connection broke");
+      }
+      const size_t received = connection_->reader->len - before;
+      if (received > budget_.bytes) return Refuse("more bytes than any batch has");
+      budget_.bytes -= received;
+    }
+  }
+
+ private:
+  tl::unexpected<Error> Refuse(const std::string& why) {
+    if (connection_->err == 0) connection_->err = REDIS_ERR_PROTOCOL;
+    return Fail(ErrorCode::kUnavailable, "its answer makes no sense: " + why);
+  }
+
+  redisContext* const connection_;
+  Budget budget_;
+};
 
 class HiredisClient final : public ValkeyClient {
  public:
@@ -114,9 +202,10 @@ class HiredisClient final : public ValkeyClient {
   }
 
  private:
+  std::string Where() const { return options_.host + ":" + std::to_string(options_.port) + ": "; }
   // kInternal: the connection broke.
   Error ErrorOf(const redisContext& context) const {
-    const std::string where = options_.host + ":" + std::to_string(options_.port) + ": ";
+    const std::string where = Where();
     const bool late = context.err == REDIS_ERR_TIMEOUT ||
                       (context.err == REDIS_ERR_IO && (errno == EAGAIN || errno == EWOULDBLOCK));
     if (late) return {ErrorCode::kTimedOut, where + "it did not answer in time"};
@@ -226,23 +315,40 @@ class HiredisClient final : public ValkeyClient {
         return tl::unexpected(ErrorOf(*connection));
       }
     }
-    std::vector<ValkeyReply> replies;
-    std::optional<Error> failed;
-    for (size_t i = 0; i < commands.size(); ++i) {
+    const auto may_wait = [&]() -> Status {
       const double ms = std::min(MsUntil(deadline), kStallMsMax);
       if (ms <= 0 || cancelled_) {
         connection->err = REDIS_ERR_TIMEOUT;
-        return Fail(ErrorCode::kTimedOut, options_.host + ": it did not answer in time");
+        return Fail(ErrorCode::kTimedOut, Where() + "it did not answer in time");
       }
       redisSetTimeout(connection, TimeOf(ms));
-      void* reply = nullptr;
-      if (redisGetReply(connection, &reply) != REDIS_OK) {
+      return {};
+    };
+    for (int sent = 0; sent == 0;) {
+      if (Status may = may_wait(); !may) return tl::unexpected(may.error());
+      if (redisBufferWrite(connection, &sent) != REDIS_OK) {
         return tl::unexpected(ErrorOf(*connection));
       }
-      const std::unique_ptr<void, FreeReply> owner(reply);
-      const auto& got = *static_cast<const redisReply*>(reply);
-      if (got.type == REDIS_REPLY_ERROR && !failed) failed = ErrorOfReply({got.str, got.len});
-      replies.push_back(Copy(got));
+    }
+    return ReadReplies(connection, commands.size(), may_wait);
+  }
+
+  Result<std::vector<ValkeyReply>> ReadReplies(redisContext* connection, size_t count,
+                                               const std::function<Status()>& may_wait) const {
+    ReplyReader reader(connection);
+    std::vector<ValkeyReply> replies;
+    std::optional<Error> failed;
+    for (size_t i = 0; i < count; ++i) {
+      auto reply = reader.Next(may_wait);
+      if (!reply && reply.error().code == ErrorCode::kInternal) {
+        return tl::unexpected(ErrorOf(*connection));
+      }
+      if (!reply) return Fail(reply.error().code, Where() + reply.error().message);
+      if (reply->type == ValkeyReply::Type::kError && !failed) {
+        failed =
+            ErrorOfReply({reinterpret_cast<const char*>(reply->text.data()), reply->text.size()});
+      }
+      replies.push_back(*std::move(reply));
     }
     if (failed) return tl::unexpected(*failed);
     return replies;

@@ -1,6 +1,9 @@
 // ValkeyClient: connections to a Valkey or Redis server, on hiredis. A batch of commands is sent in
 // one go and answered in one go. No hiredis type leaves valkey_client.cc.
 //
+// The server is not trusted: replies nest a few levels deep only, the bytes and values of a batch's
+// replies are limited, and memory grows with what arrives, whatever lengths are announced.
+//
 // Threads: any; each call uses a connection of its own, and idle ones are kept.
 
 #ifndef CAIRN_REMOTE_VALKEY_VALKEY_CLIENT_H_
@@ -32,7 +35,7 @@ struct ValkeyOptions {
 Status ParseValkeyCredentials(std::string_view text, ValkeyOptions* options);
 
 struct ValkeyReply {
-  enum class Type { kNil, kText, kNumber, kList };
+  enum class Type { kNil, kText, kNumber, kList, kError };
 
   Type type = Type::kNil;
   Bytes text;
@@ -50,7 +53,8 @@ class ValkeyClient {
   static Result<std::unique_ptr<ValkeyClient>> Make(const ValkeyOptions& options);
 
   // Returns one reply for each command. Errors as in remote/remote_objects.h; an error reply of any
-  // command is an error of all. Some of the commands may have been done.
+  // command is an error of all. Some of the commands may have been done. kUnavailable also for
+  // replies that no such server sends.
   virtual Result<std::vector<ValkeyReply>> Run(const std::vector<Command>& commands,
                                                Deadline deadline) = 0;
   // As RemoteObjects::Cancel.

@@ -17,6 +17,8 @@ constexpr int64_t kEntriesBeforePruning = static_cast<int64_t>(kEntriesPerKeyMax
 // The chunks that are on the way at a time.
 constexpr size_t kChunksAtOnce = 4;
 constexpr uint64_t kObjectBytesMax = uint64_t{8} << 30;
+// The size in a head is what somebody wrote there. More than this is allocated as it arrives.
+constexpr uint64_t kReservedBytesMax = uint64_t{64} << 20;
 
 // Commands with the texts that they refer to.
 class Batch {
@@ -200,7 +202,7 @@ class ValkeyObjects final : public RemoteObjects {
     if (!*head) return Fail(ErrorCode::kNotFound, "there is no such object");
     const uint64_t wanted = std::min((*head)->bytes, bytes_max);
     Bytes bytes;
-    bytes.reserve(wanted);
+    bytes.reserve(std::min(wanted, kReservedBytesMax));
     for (size_t at = 0; bytes.size() < wanted; at += kChunksAtOnce) {
       Batch batch;
       for (size_t i = at; i < std::min((*head)->chunks(), at + kChunksAtOnce); ++i) {

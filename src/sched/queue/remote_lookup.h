@@ -44,6 +44,9 @@ class RemoteLookup {
     // See SlotsView.
     bool needs_snapshots = false;
     bool snapshots_need_kv = false;
+    // The size of the model's states, which bounds what is fetched; 0 and 0: not known.
+    size_t kv_bytes_per_token = 0;
+    size_t snapshot_bytes = 0;  // with its logits
   };
   enum class State {
     kLooking,

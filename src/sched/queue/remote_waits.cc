@@ -42,6 +42,9 @@ void RemoteWaits::Ask(QueuedRequest* queued) {
   ask.prefill_ms_per_token = context_->restorer.prefill_ms_per_token();
   ask.needs_snapshots = objects.slots().needs_snapshots;
   ask.snapshots_need_kv = objects.slots().snapshots_need_kv;
+  const Engine& engine = *context_->engine;
+  ask.kv_bytes_per_token = engine.traits().kv_bytes_per_token;
+  ask.snapshot_bytes = engine.traits().snapshot_bytes + engine.info().vocab_size * sizeof(float);
   const RemoteLookup::Ticket ticket = context_->options.remote->Begin(std::move(ask));
   queued->remote.begin_ms = context_->NowMs();
   if (ticket != 0) tickets_.emplace(queued->number, ticket);

@@ -261,6 +261,42 @@ TEST(RemoteServers, FullStoreIsStillRead) {
   EXPECT_TRUE(second.tier().stats().refusing);
 }
 
+TEST(RemoteServers, WhatHasNoMemoryIsAMissAndTheThreadsGoOn) {
+  for (const size_t threads : {0, 2}) {
+    FakeRemote store;
+    RemoteLifeOptions options = Options(MemoryClass::kHybrid, 1 << 20);
+    RemoteLife first(&store, 1, options);
+    first.Ask(Request(Text(2000, 'H')));
+    EXPECT_TRUE(first.SaveAndDrain());
+    options.first_lineage = 2 << 20;
+    options.threads = threads;
+    RemoteLife second(&store, 2, options);
+    second.remote().SetFault(RemoteFault::kNoMemory);
+    EXPECT_EQ(second.Ask(Request(Text(2000, 'H'))).end.cost.prefill_tokens(), 2000U);
+    EXPECT_GT(second.tier().stats().failures, 0U);
+    EXPECT_FALSE(second.SaveAndDrain());
+    second.remote().SetFault(RemoteFault::kNone);
+    second.Skip(70'000);
+    EXPECT_TRUE(second.tier().Drain(60'000));
+  }
+}
+
+TEST(RemoteServers, NoMoreIsTakenThanAnObjectOfTheModelCanHave) {
+  constexpr uint64_t kBytesMax = uint64_t{32} << 20;
+  for (const MemoryClass memory_class : kClasses) {
+    FakeRemote store;
+    RemoteLife first(&store, 1, Options(memory_class, 1 << 20));
+    first.Ask(Request(Text(2000, 'H')));
+    EXPECT_TRUE(first.SaveAndDrain());
+    RemoteLife second(&store, 2, Options(memory_class, 2 << 20));
+    second.remote().SetFault(RemoteFault::kHuge);
+    EXPECT_EQ(second.Ask(Request(Text(2000, 'H'))).end.cost.prefill_tokens(), 2000U);
+    RemoteLife third(&store, 3, Options(memory_class, 3 << 20));
+    EXPECT_LE(third.Ask(Request(Text(2000, 'H'))).end.cost.prefill_tokens(), 64U);
+    EXPECT_LE(store.get_bytes_max, kBytesMax);
+  }
+}
+
 // The context thread goes on at once, however long each remote call takes.
 TEST(RemoteServers, ContextThreadNeverWaitsForACall) {
   FakeRemote store;

@@ -19,7 +19,8 @@ class TierLookup final : public RemoteLookup {
 
   Ticket Begin(Ask ask) override {
     return tier_->Begin({ask.name_space, std::move(ask.tokens), ask.reach_tokens,
-                         ask.prefill_ms_per_token, ask.needs_snapshots, ask.snapshots_need_kv});
+                         ask.prefill_ms_per_token, ask.needs_snapshots, ask.snapshots_need_kv,
+                         ask.kv_bytes_per_token, ask.snapshot_bytes});
   }
   State StateOf(Ticket ticket) override {
     switch (tier_->StateOf(ticket)) {
