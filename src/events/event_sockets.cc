@@ -16,13 +16,19 @@
 namespace cairn {
 namespace {
 
-// As vLLM: batches that wait for a slow consumer, before it misses some.
-constexpr int kEventsWaitingMax = 100'000;
+// Batches that wait for a slow consumer, before it misses some: as many as the log has at most.
+// They are held once for all consumers.
+constexpr int kEventsWaitingMax = 10'000;
 // Batches of a replay that wait for their consumer; the rest waits in the log.
 constexpr int kReplayWaitingMax = 1'000;
 // Nothing is worth waiting for when the server stops.
 constexpr int kLingerMs = 200;
 constexpr uint64_t kEndOfReplay = UINT64_MAX;
+// What consumers send: a topic to subscribe to, or a number. libzmq allocates what a frame's length
+// says before all of it has arrived, and closes the connection of a longer one.
+constexpr int64_t kFrameBytesMax = 4096;
+// Requests for replays that wait, of each connection.
+constexpr int kRequestsWaitingMax = 16;
 
 using NumberFrame = std::array<char, 8>;
 
@@ -44,7 +50,8 @@ std::string_view TextOf(const NumberFrame& frame) {
   return {frame.data(), frame.size()};
 }
 
-void SetOption(void* socket, int option, int value) {
+template <typename Value>
+void SetOption(void* socket, int option, Value value) {
   const int set = zmq_setsockopt(socket, option, &value, sizeof value);
   CHECK(set == 0);
 }
@@ -113,6 +120,8 @@ struct EventSockets::Handles {
     CHECK(*socket != nullptr);
     SetOption(*socket, ZMQ_LINGER, kLingerMs);
     SetOption(*socket, ZMQ_SNDHWM, type == ZMQ_PUB ? kEventsWaitingMax : kReplayWaitingMax);
+    SetOption(*socket, ZMQ_MAXMSGSIZE, kFrameBytesMax);
+    SetOption(*socket, ZMQ_RCVHWM, kRequestsWaitingMax);
     if (endpoint.find('[') != std::string::npos) SetOption(*socket, ZMQ_IPV6, 1);
     if (type == ZMQ_ROUTER) SetOption(*socket, ZMQ_ROUTER_MANDATORY, 1);
     if (zmq_bind(*socket, ForBind(endpoint).c_str()) == 0) return {};

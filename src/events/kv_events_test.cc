@@ -2,7 +2,12 @@
 
 #include "events/kv_events.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <memory>
 #include <random>
@@ -34,6 +39,53 @@ PrefixChange GoneOf(uint64_t part) {
   change.part = part;
   return change;
 }
+
+// A program that speaks as much of ZeroMQ's protocol as it needs to be a nuisance.
+class RawPeer {
+ public:
+  // `endpoint`: tcp://127.0.0.1:PORT.
+  explicit RawPeer(const std::string& endpoint) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port =
+        htons(static_cast<uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+    connected_ = connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0;
+    // Version 3.0, without a secret.
+    std::string greeting("\xFF\0\0\0\0\0\0\0\x01\x7F\x03\0NULL", 16);
+    greeting.resize(64, '\0');
+    Send(greeting);
+  }
+  ~RawPeer() { close(socket_); }
+  RawPeer(const RawPeer&) = delete;
+  RawPeer& operator=(const RawPeer&) = delete;
+
+  // Announces a frame, and sends its first bytes.
+  void BeginFrame(uint64_t bytes) {
+    std::string head(1, '\x02');
+    for (int shift = 56; shift >= 0; shift -= 8) head.push_back(static_cast<char>(bytes >> shift));
+    Send(head + "begin");
+  }
+  // Waits for half a minute at most.
+  bool WaitUntilClosed() const {
+    char buffer[256];
+    pollfd ready = {socket_, POLLIN, 0};
+    while (poll(&ready, 1, 30'000) > 0) {
+      if (recv(socket_, buffer, sizeof(buffer), 0) <= 0) return true;
+    }
+    return false;
+  }
+  bool connected() const { return connected_; }
+
+ private:
+  void Send(const std::string& bytes) {
+    connected_ = connected_ && send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL) ==
+                                   static_cast<ssize_t>(bytes.size());
+  }
+
+  const int socket_;
+  bool connected_ = false;
+};
 
 class KvEventsTest : public ::testing::Test {
  protected:
@@ -85,6 +137,24 @@ TEST_F(KvEventsTest, AConsumerThatComesLateAsksForWhatWasPublishedBefore) {
   EXPECT_EQ(consumer->known().blocks(), 10u);
   EXPECT_EQ(consumer->topic(), "kv@127.0.0.1:8080@model");
   EXPECT_EQ(events_->stats().replays, 1u);
+}
+
+// libzmq allocates the length that is announced.
+TEST_F(KvEventsTest, WhoAnnouncesALongFrameIsDisconnected) {
+  Start();
+  for (const std::string& endpoint : {events_->events_endpoint(), events_->replay_endpoint()}) {
+    SCOPED_TRACE(endpoint);
+    RawPeer peer(endpoint);
+    peer.BeginFrame(uint64_t{1500} << 20);
+    ASSERT_TRUE(peer.connected());
+    EXPECT_TRUE(peer.WaitUntilClosed());
+  }
+  // The others notice nothing.
+  Report(PutOf(1, Tokens(640, 'a')));
+  ASSERT_TRUE(WaitForBlocks(10));
+  const auto consumer = Consume();
+  consumer->ReplayAll();
+  EXPECT_EQ(consumer->known().blocks(), 10u);
 }
 
 TEST_F(KvEventsTest, AConsumerFollowsWhatComesAndGoes) {
