@@ -63,12 +63,13 @@ bool SetLimits(const Confinement& confinement) {
          Limit(RLIMIT_NPROC, 0);
 }
 
-// Memory, the descriptors that are open, the end, and what the C library does around them.
+// Memory, the descriptors that are open, the end, and what the C library does around them. None of
+// them reaches another process.
 constexpr long kAllowedCalls[] = {
-    SYS_read,   SYS_write,      SYS_readv,         SYS_writev,         SYS_brk,
-    SYS_mmap,   SYS_munmap,     SYS_mremap,        SYS_madvise,        SYS_futex,
-    SYS_exit,   SYS_exit_group, SYS_rt_sigreturn,  SYS_rt_sigprocmask, SYS_getpid,
-    SYS_gettid, SYS_tgkill,     SYS_clock_gettime, SYS_getrandom,      SYS_restart_syscall,
+    SYS_read,   SYS_write,         SYS_readv,        SYS_writev,          SYS_brk,
+    SYS_mmap,   SYS_munmap,        SYS_mremap,       SYS_madvise,         SYS_futex,
+    SYS_exit,   SYS_exit_group,    SYS_rt_sigreturn, SYS_rt_sigprocmask,  SYS_getpid,
+    SYS_gettid, SYS_clock_gettime, SYS_getrandom,    SYS_restart_syscall,
 };
 
 sock_filter Load(size_t offset) {
@@ -79,9 +80,9 @@ sock_filter Return(uint32_t action) {
   return BPF_STMT(BPF_RET | BPF_K, action);
 }
 
-// Returns a program that ends the process at any call that is not allowed, and at any that makes
-// memory executable.
-std::vector<sock_filter> CallFilter() {
+// Returns a program that ends the process at any call that is not allowed, at any that makes memory
+// executable, and at a signal to another process. abort() sends one to its own, `own_process`.
+std::vector<sock_filter> CallFilter(pid_t own_process) {
   constexpr uint32_t kExecutable = 4;  // PROT_EXEC
   std::vector<sock_filter> filter = {
       Load(offsetof(seccomp_data, arch)),
@@ -91,6 +92,12 @@ std::vector<sock_filter> CallFilter() {
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(SYS_mmap), 0, 4),
       Load(offsetof(seccomp_data, args[2])),
       BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, kExecutable, 0, 1),
+      Return(SECCOMP_RET_KILL_PROCESS),
+      Return(SECCOMP_RET_ALLOW),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(SYS_tgkill), 0, 4),
+      // The kernel takes the lower half of the argument, which comes first on both processors.
+      Load(offsetof(seccomp_data, args[0])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<uint32_t>(own_process), 1, 0),
       Return(SECCOMP_RET_KILL_PROCESS),
       Return(SECCOMP_RET_ALLOW),
   };
@@ -103,7 +110,7 @@ std::vector<sock_filter> CallFilter() {
 }
 
 void FilterCalls() {
-  std::vector<sock_filter> filter = CallFilter();
+  std::vector<sock_filter> filter = CallFilter(getpid());
   const sock_fprog program = {static_cast<uint16_t>(filter.size()), filter.data()};
   prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }

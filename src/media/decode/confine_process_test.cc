@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,6 +48,51 @@ TEST(ConfineProcessDeathTest, LeavesNoWayToStartAProgram) {
         ExitWith(!confined);
       },
       [](int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS; }, "");
+}
+
+// A process of the same user that waits to be ended.
+class Bystander {
+ public:
+  Bystander() : pid_(fork()) {
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) pause();
+  }
+  ~Bystander() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Bystander(const Bystander&) = delete;
+  Bystander& operator=(const Bystander&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  const pid_t pid_;
+};
+
+TEST(ConfineProcessDeathTest, LeavesNoWayToSignalAnotherProcess) {
+  const Bystander bystander;
+  const auto ended = [](int status) { return WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS; };
+  for (const long call : {SYS_tgkill, SYS_tkill, SYS_kill, SYS_rt_sigqueueinfo}) {
+    EXPECT_EXIT(
+        {
+          const bool confined = ConfineProcess(kSmall);
+          syscall(call, bystander.pid(), call == SYS_tgkill ? bystander.pid() : SIGKILL, SIGKILL);
+          ExitWith(!confined);
+        },
+        ended, "")
+        << "system call " << call;
+  }
+  EXPECT_EQ(waitpid(bystander.pid(), nullptr, WNOHANG), 0) << "it was ended";
+}
+
+TEST(ConfineProcessDeathTest, LeavesAbort) {
+  EXPECT_EXIT(
+      {
+        ConfineProcess(kSmall);
+        std::abort();
+      },
+      ::testing::KilledBySignal(SIGABRT), "");
 }
 
 TEST(ConfineProcessDeathTest, LeavesReadingWritingAndAllocating) {
