@@ -36,7 +36,7 @@ ChatService::~ChatService() {
 
 ApiResult<NamespaceId> ChatService::WithAdaptersOf(const AnswerOptions& options,
                                                    NamespaceId key) const {
-  const auto set = FindAdapterSet(options.adapters, engine_->adapter_sets());
+  const auto set = FindAdapterSet(options.adapters, engine_->adapter_sets(), key);
   if (!set) return tl::unexpected(set.error());
   const NamespaceId name_space = WithAdapters(key, *set);
   if (*set != 0 && options_.on_adapters) options_.on_adapters(name_space);

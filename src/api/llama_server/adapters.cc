@@ -8,7 +8,8 @@
 namespace cairn {
 
 ApiResult<AdapterSets::Number> FindAdapterSet(
-    const std::optional<std::vector<AdapterScale>>& scales, AdapterSets* sets) {
+    const std::optional<std::vector<AdapterScale>>& scales, AdapterSets* sets,
+    AdapterSets::Owner owner) {
   if (!scales) return sets == nullptr ? 0 : sets->standing();
   const size_t count = sets == nullptr ? 0 : sets->adapters().size();
   AdapterScales all(count, 0.0F);
@@ -23,7 +24,7 @@ ApiResult<AdapterSets::Number> FindAdapterSet(
     all[one.adapter] = one.scale;
   }
   if (count == 0) return 0;
-  auto set = sets->SetOf(std::move(all));
+  auto set = sets->SetOf(std::move(all), owner);
   if (!set) return tl::unexpected(ToApiError(set.error()));
   return *set;
 }
@@ -43,12 +44,13 @@ std::string AdaptersBody(const AdapterSets* sets) {
   return ToText(list);
 }
 
-ApiResult<std::string> SetAdaptersBody(std::string_view body, AdapterSets* sets) {
+ApiResult<std::string> SetAdaptersBody(std::string_view body, AdapterSets* sets,
+                                       AdapterSets::Owner owner) {
   const auto json = ParseLimitedJson(body, "the request body", JsonLimits{});
   if (!json) return tl::unexpected(ToApiError(json.error()));
   const auto scales = ParseAdapterScales(*json, "the body");
   if (!scales) return tl::unexpected(scales.error());
-  const auto set = FindAdapterSet(*scales, sets);
+  const auto set = FindAdapterSet(*scales, sets, owner);
   if (!set) return tl::unexpected(set.error());
   if (sets != nullptr) sets->SetStanding(*set);
   return ToText({{"success", true}});

@@ -16,14 +16,17 @@ namespace cairn {
 
 // Returns the set of the scales, or where there are none that of the server. `sets` is null if the
 // server has no adapters. Errors name the field "lora".
+// A new set is one of `owner`, the namespace of the request's key.
 ApiResult<AdapterSets::Number> FindAdapterSet(
-    const std::optional<std::vector<AdapterScale>>& scales, AdapterSets* sets);
+    const std::optional<std::vector<AdapterScale>>& scales, AdapterSets* sets,
+    AdapterSets::Owner owner = 0);
 
 // Returns the body of GET /lora-adapters.
 std::string AdaptersBody(const AdapterSets* sets);
 
 // POST /lora-adapters: sets the scales of all requests that name none.
-ApiResult<std::string> SetAdaptersBody(std::string_view body, AdapterSets* sets);
+ApiResult<std::string> SetAdaptersBody(std::string_view body, AdapterSets* sets,
+                                       AdapterSets::Owner owner = 0);
 
 }  // namespace cairn
 

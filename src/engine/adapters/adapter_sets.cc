@@ -1,6 +1,5 @@
 #include "engine/adapters/adapter_sets.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -13,9 +12,10 @@ namespace cairn {
 AdapterSets::AdapterSets(std::vector<Adapter> adapters, AdapterScales start)
     : adapters_(std::move(adapters)), sets_({std::move(start)}) {
   CHECK(sets_.front().size() == adapters_.size());
+  numbers_.emplace(sets_.front(), 0);
 }
 
-Result<AdapterSets::Number> AdapterSets::SetOf(AdapterScales scales) {
+Result<AdapterSets::Number> AdapterSets::SetOf(AdapterScales scales, Owner owner) {
   CHECK(scales.size() == adapters_.size());
   for (float& scale : scales) {
     if (!std::isfinite(scale)) {
@@ -24,15 +24,26 @@ Result<AdapterSets::Number> AdapterSets::SetOf(AdapterScales scales) {
     if (scale == 0) scale = 0;  // the zero without a sign
   }
   const std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = std::find(sets_.begin(), sets_.end(), scales);
-  if (found != sets_.end()) return static_cast<Number>(found - sets_.begin());
+  const auto found = numbers_.find(scales);
+  if (found != numbers_.end()) return found->second;
   if (sets_.size() >= kSetsMax) {
     return Fail(ErrorCode::kUnavailable,
                 "requests have asked for " + std::to_string(kSetsMax) +
                     " sets of scales since the start, and there can be no more; use one of those");
   }
-  sets_.push_back(std::move(scales));
-  return static_cast<Number>(sets_.size() - 1);
+  if (sets_.size() >= kSharedSets) {
+    Number& own = own_sets_[owner];
+    if (own >= kOwnSetsMax) {
+      return Fail(ErrorCode::kUnavailable,
+                  "this key has asked for so many sets of scales since the start that the others "
+                  "are kept for other keys; use one of those");
+    }
+    ++own;
+  }
+  const auto number = static_cast<Number>(sets_.size());
+  sets_.push_back(scales);
+  numbers_.emplace(std::move(scales), number);
+  return number;
 }
 
 AdapterScales AdapterSets::ScalesOf(Number set) const {

@@ -34,9 +34,23 @@ TEST(AdapterSets, AScaleIsAFiniteNumberAndSetsAreLimited) {
   EXPECT_FALSE(sets.SetOf({NAN, 0}).has_value());
   EXPECT_FALSE(sets.SetOf({INFINITY, 0}).has_value());
   for (AdapterSets::Number i = 1; i < AdapterSets::kSetsMax; ++i)
-    ASSERT_TRUE(sets.SetOf({0, static_cast<float>(i)}).has_value());
+    ASSERT_TRUE(sets.SetOf({0, static_cast<float>(i)}, i).has_value());
   EXPECT_EQ(sets.SetOf({2, 2}).error().code, ErrorCode::kUnavailable);
   EXPECT_EQ(*sets.SetOf({1, 0}), 0u);
+}
+
+TEST(AdapterSets, OneOwnerCannotUseUpTheSetsOfTheOthers) {
+  AdapterSets sets = Two();
+  AdapterSets::Number made = 0;
+  while (made < AdapterSets::kSetsMax && sets.SetOf({0, 1.0F + static_cast<float>(made)}, 1))
+    ++made;
+  EXPECT_EQ(made, AdapterSets::kSharedSets + AdapterSets::kOwnSetsMax - 1);
+  EXPECT_EQ(sets.SetOf({2, 0}, 1).error().code, ErrorCode::kUnavailable);
+  for (AdapterSets::Number i = 0; i < AdapterSets::kOwnSetsMax; ++i) {
+    ASSERT_TRUE(sets.SetOf({3, static_cast<float>(i)}, 2).has_value()) << i;
+  }
+  // What is there is for all.
+  EXPECT_TRUE(sets.SetOf({3, 0}, 1).has_value());
 }
 
 }  // namespace
