@@ -36,20 +36,6 @@ void ObjectTable::Lose(uint64_t id) {
   ++stats_.lost;
 }
 
-std::optional<NamespaceId> SavedAs::NameSpaceNamed(uint64_t name) const {
-  for (const auto& [name_space, known] : name_spaces) {
-    if (known == name) return name_space;
-  }
-  return std::nullopt;
-}
-
-std::optional<uint64_t> SavedAs::NameOf(NamespaceId name_space) const {
-  for (const auto& [known, name] : name_spaces) {
-    if (known == name_space) return name;
-  }
-  return std::nullopt;
-}
-
 void ObjectTable::SetHolder(CheckpointEntry* entry, SegmentId holder) {
   const CheckpointId id = entry->checkpoint.id;
   if (entry->holder != 0) std::erase(segments_.Get(entry->holder).checkpoints, id);

@@ -27,6 +27,7 @@
 #include "cache/checkpoint.h"
 #include "cache/full_state_index.h"
 #include "cache/object_changes.h"
+#include "cache/saved_names.h"
 #include "cache/segment_index.h"
 #include "store/snapshot_store.h"
 #include "tree/prefix_tree.h"
@@ -79,13 +80,17 @@ struct SlotsView {
 struct SavedAs {
   Fingerprint fingerprint;
   // A name for each namespace. Objects of other namespaces are neither saved nor taken in.
-  std::vector<std::pair<NamespaceId, uint64_t>> name_spaces;
+  SavedNames name_spaces;
   // More namespaces may get a name later: objects of unknown ones wait for it, as far as there is
   // room for them.
   bool awaits_names = false;
 
-  std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const;
-  std::optional<uint64_t> NameOf(NamespaceId name_space) const;
+  std::optional<NamespaceId> NameSpaceNamed(uint64_t name) const {
+    return name_spaces.NameSpaceNamed(name);
+  }
+  std::optional<uint64_t> NameOf(NamespaceId name_space) const {
+    return name_spaces.NameOf(name_space);
+  }
 };
 
 // A checkpoint with its place in the tree and the record of its use.

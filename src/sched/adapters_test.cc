@@ -111,7 +111,7 @@ class Life {
     const NamespaceId name_space = WithAdapters(question.key, set);
     const uint64_t name = Hash64(engine_.adapter_sets()->DigestOf(set), question.key + 1);
     if (!saved_as_.NameOf(name_space)) {
-      saved_as_.name_spaces.emplace_back(name_space, name);
+      saved_as_.name_spaces.Add(name_space, name);
       cache_.SetSavedAs(saved_as_);
     }
     return name_space;

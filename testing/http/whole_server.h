@@ -144,7 +144,7 @@ class WholeServer {
   static SavedAs SavedAsOf(const ApiKeys& keys) {
     SavedAs saved_as{{7, 7}, {{0, 0}}};
     for (const ApiKeys::Known& key : keys.known()) {
-      saved_as.name_spaces.emplace_back(key.number, key.saved_name);
+      saved_as.name_spaces.Add(key.number, key.saved_name);
     }
     return saved_as;
   }

@@ -70,7 +70,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   if (!identity) return tl::unexpected(identity.error());
   cache.identity = *identity;
   cache.saved_as.fingerprint = FingerprintOf(*identity);
-  cache.saved_as.name_spaces = NameSpacesOf(keys);
+  cache.saved_as.name_spaces = SavedNames(NameSpacesOf(keys));
   cache.fs = MakeRealFs();
   cache.slot_files.folder = options.slot_save_path;
   cache.slot_files.saved_as = cache.saved_as;

@@ -254,8 +254,8 @@ class ServeRun {
         }));
   }
 
-  std::vector<std::pair<NamespaceId, uint64_t>> Names() const {
-    return adapter_names_.NamesOf(*keys_, engine_->adapter_sets());
+  SavedNames Names() const {
+    return SavedNames(adapter_names_.NamesOf(*keys_, engine_->adapter_sets()));
   }
 
   // Any thread.
@@ -265,12 +265,12 @@ class ServeRun {
   }
 
   // Those that any thread may name them to.
-  void NameOthers(const std::vector<std::pair<NamespaceId, uint64_t>>& name_spaces) {
+  void NameOthers(const SavedNames& name_spaces) {
     if (slot_files_ != nullptr) slot_files_->SetNameSpaces(name_spaces);
     if (media_.saved != nullptr) media_.saved->SetNameSpaces(name_spaces);
   }
 
-  void NameDraftKeys(const std::vector<std::pair<NamespaceId, uint64_t>>& name_spaces) {
+  void NameDraftKeys(const SavedNames& name_spaces) {
     if (draft_.cache == nullptr) return;
     draft_.disk.saved_as.name_spaces = name_spaces;
     draft_.cache->SetSavedAs(draft_.disk.saved_as);

@@ -63,7 +63,7 @@ void SavedMedia::Save(NamespaceId name_space, const Medium& medium, const Encode
   static_cast<void>(disk_->Write(*std::move(header), std::move(bytes)));
 }
 
-void SavedMedia::SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces) {
+void SavedMedia::SetNameSpaces(SavedNames name_spaces) {
   const std::lock_guard lock(mutex_);
   saved_as_.name_spaces = std::move(name_spaces);
 }

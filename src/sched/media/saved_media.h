@@ -41,7 +41,7 @@ class SavedMedia {
   // no more at present.
   void Save(NamespaceId name_space, const Medium& medium, const EncodedPieces& pieces,
             double encode_ms);
-  void SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces);
+  void SetNameSpaces(SavedNames name_spaces);
 
  private:
   // The header of the medium's object; nullopt if its namespace has no name.

@@ -85,16 +85,14 @@ void SlotFiles::RemoveLeftovers(int64_t now_ns) {
   }
 }
 
-void SlotFiles::SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces) {
+void SlotFiles::SetNameSpaces(SavedNames name_spaces) {
   const std::lock_guard<std::mutex> lock(names_mutex_);
   options_.saved_as.name_spaces = std::move(name_spaces);
 }
 
 Result<uint64_t> SlotFiles::NameOf(NamespaceId name_space) const {
   const std::lock_guard<std::mutex> lock(names_mutex_);
-  for (const auto& [known, name] : options_.saved_as.name_spaces) {
-    if (known == name_space) return name;
-  }
+  if (const auto name = options_.saved_as.NameOf(name_space)) return *name;
   return Fail(ErrorCode::kInternal, "this client has no name to save conversations under");
 }
 

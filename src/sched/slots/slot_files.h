@@ -57,7 +57,7 @@ class SlotFiles {
   // `now_ns`: nanoseconds since 1970.
   void RemoveLeftovers(int64_t now_ns);
   // Sets the names of namespaces. Any thread.
-  void SetNameSpaces(std::vector<std::pair<NamespaceId, uint64_t>> name_spaces);
+  void SetNameSpaces(SavedNames name_spaces);
 
   // Whether `name` is allowed as a file name: it leads to no other folder, on any operating system.
   static bool IsFileName(std::string_view name);
