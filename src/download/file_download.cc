@@ -25,6 +25,8 @@ namespace {
 constexpr double kLockPollMs = 200;
 constexpr double kRetryAfterSMax = 120;
 constexpr std::string_view kMagic = "GGUF";
+// How often it is asked whether there is room for more of a file of unknown length.
+constexpr uint64_t kRoomStepBytes = uint64_t{16} << 20U;
 
 std::string FolderOf(const std::string& path) {
   return path.substr(0, path.rfind('/'));
@@ -229,10 +231,14 @@ class FileDownload::Attempt {
   // `total` is the length of the whole file as the server tells it, 0 if it does not.
   Status Expect(uint64_t total) {
     if (total > 0 && expected_ > 0 && total != expected_) return Contradiction(OtherLength(total));
+    if (total > 0 && total < part_->bytes()) {
+      return Contradiction("the server says that the file has " + std::to_string(total) +
+                           " bytes, and more of it are here");
+    }
     if (total > 0) expected_ = total;
     accepted_ = true;
     if (expected_ == 0) return {};
-    const uint64_t missing = expected_ - std::min(expected_, part_->bytes());
+    const uint64_t missing = expected_ - part_->bytes();
     const Status room =
         CheckRoom(file_.name, missing, FolderOf(file_.path), owner_.hooks_, owner_.rules_);
     if (!room) return Final(room.error());
@@ -255,9 +261,28 @@ class FileDownload::Attempt {
     return Note(std::move(error));
   }
 
+  // A server that tells no length could go on until the device is full.
+  Status CheckUnannounced(uint64_t bytes) {
+    const uint64_t before = part_->bytes();
+    if (before + bytes > owner_.rules_.unannounced_bytes_max) {
+      if (Status restarted = part_->Restart(""); !restarted) return Final(restarted.error());
+      return Final({ErrorCode::kUnavailable,
+                    file_.name + ": the server does not say how long it is, and has sent " +
+                        SizeText(owner_.rules_.unannounced_bytes_max) +
+                        "; name a server that says so, or download it by other means"});
+    }
+    if (before > 0 && before / kRoomStepBytes == (before + bytes) / kRoomStepBytes) return {};
+    const Status room = CheckRoom(file_.name, std::max(bytes, kRoomStepBytes), FolderOf(file_.path),
+                                  owner_.hooks_, owner_.rules_);
+    return room ? room : Final(room.error());
+  }
+
   Status TakeBody(ByteSpan bytes) {
-    if (expected_ > 0 && bytes.size() > expected_ - part_->bytes()) {
+    if (expected_ > 0 && part_->bytes() + bytes.size() > expected_) {
       return Contradiction("the server sent more than " + std::to_string(expected_) + " bytes");
+    }
+    if (expected_ == 0) {
+      if (Status kept = CheckUnannounced(bytes.size()); !kept) return kept;
     }
     if (Status added = part_->Append(bytes); !added) return Final(added.error());
     if (owner_.hooks_.progress && expected_ > 0) {

@@ -175,6 +175,41 @@ TEST_F(FileDownloadTest, AnotherRangeThanAskedForIsNotTaken) {
   }
 }
 
+TEST_F(FileDownloadTest, ATotalBelowWhatIsHereIsAContradiction) {
+  int requests = 0;
+  hub_.SetFault([&](const HubAsked&, HubAnswer* answer) {
+    ++requests;
+    if (requests == 1) answer->sent_max = 7000;
+    if (requests != 2) return;
+    answer->Set("Content-Range", "bytes 7000-19999/5000");
+    answer->body = std::string(1 << 20, 'x');
+    answer->Set("Content-Length", std::to_string(answer->body.size()));
+  });
+  ASSERT_TRUE(Get(WithoutSum()).has_value());
+  EXPECT_EQ(Final(), content_);
+  EXPECT_TRUE(Said("more of it are here")) << said_;
+  EXPECT_EQ(Ranges(), (Texts{"", "bytes=7000-", ""}));
+}
+
+TEST_F(FileDownloadTest, AFileOfUnknownLengthHasALimit) {
+  hub_.SetFault([](const HubAsked&, HubAnswer* answer) { answer->Set("Content-Length", ""); });
+  rules_.unannounced_bytes_max = kBytes;
+  ASSERT_TRUE(Get(WithoutSum()).has_value());
+  EXPECT_EQ(Final(), content_);
+  std::filesystem::remove_all(folder_ + "/dir");
+  rules_.unannounced_bytes_max = kBytes - 1;
+  ExpectFails(Get(WithoutSum()), ErrorCode::kUnavailable, "does not say how long it is");
+  EXPECT_EQ(Final(), "");
+  EXPECT_FALSE(std::filesystem::file_size(folder_ + "/dir/m.gguf.cairn-part") > 0);
+  EXPECT_TRUE(slept_ms_.empty()) << "it was tried again";
+}
+
+TEST_F(FileDownloadTest, AFileOfUnknownLengthEndsWhereTheRoomDoes) {
+  hub_.SetFault([](const HubAsked&, HubAnswer* answer) { answer->Set("Content-Length", ""); });
+  hooks_.free_bytes = [](const std::string&) -> Result<uint64_t> { return 1000; };
+  ExpectFails(Get(WithoutSum()), ErrorCode::kNoSpace, "has 1000 bytes free");
+}
+
 TEST_F(FileDownloadTest, ABusyServerIsAskedAgainWhenItSays) {
   Fault(1, [](HubAnswer* answer) {
     answer->status = 429;

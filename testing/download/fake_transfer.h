@@ -34,7 +34,9 @@ class FakeTransfer final : public Transfer {
       if (Status taken = sink.head({answer.status, answer.headers}); !taken) return taken;
     }
     if (request.head_only) return {};
-    const size_t told = std::strtoull(answer.Header("Content-Length").c_str(), nullptr, 10);
+    const std::string length = answer.Header("Content-Length");
+    const size_t told =
+        length.empty() ? answer.body.size() : std::strtoull(length.c_str(), nullptr, 10);
     const size_t sent = std::min({answer.body.size(), answer.sent_max, told});
     for (size_t at = 0; at < sent;) {
       const size_t size = std::min({sent - at, kPieceBytes, lives_for_});

@@ -120,8 +120,10 @@ HubAnswer PlayedHub::Answer(const HubAsked& asked) {
   asked_.push_back(asked);
   HubAnswer answer = Play(asked);
   if (fault_) fault_(asked, &answer);
-  if (answer.Header("Content-Length").empty())
-    answer.Set("Content-Length", std::to_string(answer.body.size()));
+  const bool tells_length =
+      std::any_of(answer.headers.begin(), answer.headers.end(),
+                  [](const auto& one) { return SameIgnoringCase(one.first, "Content-Length"); });
+  if (!tells_length) answer.Set("Content-Length", std::to_string(answer.body.size()));
   return answer;
 }
 

@@ -30,7 +30,7 @@ struct HubAsked {
 
 struct HubAnswer {
   int status = 200;
-  // A Content-Length is added unless there is one, which may lie.
+  // A Content-Length is added unless there is one, which may lie, or be empty: none is told.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   // The connection ends behind so many bytes of the body; 0 with `refuses`: before the head.
