@@ -1,5 +1,6 @@
 #include "media/child_media_decoder.h"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -13,6 +14,9 @@
 namespace cairn {
 namespace {
 
+// The owner of what no key asks for now.
+constexpr uint64_t kServer = UINT64_MAX;
+
 std::string The(const Medium& medium) {
   return "the " + std::string(MediumKindName(medium.kind));
 }
@@ -25,21 +29,23 @@ std::string SecondsText(std::chrono::milliseconds time) {
 }  // namespace
 
 ChildMediaDecoder::ChildMediaDecoder(ChildMediaDecoderOptions options)
-    : options_(std::move(options)) {
+    : options_(std::move(options)), places_(options_.children_max) {
   CHECK(!options_.argv.empty());
-  CHECK(options_.children_max > 0);
 }
 
 Result<DecodedMedium> ChildMediaDecoder::Decode(const Medium& medium) {
+  return DecodeFor(kServer, medium);
+}
+
+Result<DecodedMedium> ChildMediaDecoder::DecodeFor(uint64_t owner, const Medium& medium) {
   const auto size = CheckFile(medium);
   if (!size) return tl::unexpected(size.error());
-  if (!TakePlace()) {
+  const auto place = places_.Take(owner, options_.wait_time_max);
+  if (place == nullptr) {
     return Fail(ErrorCode::kUnavailable,
                 "too many images and recordings are being decoded; try again later");
   }
-  Result<DecodedMedium> decoded = DecodeInChild(medium, *size);
-  LeavePlace();
-  return decoded;
+  return DecodeInChild(medium, *size);
 }
 
 Result<std::optional<ImageSize>> ChildMediaDecoder::CheckFile(const Medium& medium) const {
@@ -89,22 +95,6 @@ Result<DecodedMedium> ChildMediaDecoder::DecodeInChild(const Medium& medium,
           ? " cannot be decoded within " + SecondsText(options_.decode_time_max)
           : " cannot be decoded";
   return Fail(ErrorCode::kInvalidArgument, The(medium) + reason);
-}
-
-bool ChildMediaDecoder::TakePlace() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  const bool left = place_left_.wait_for(lock, options_.wait_time_max,
-                                         [this] { return children_ < options_.children_max; });
-  if (left) ++children_;
-  return left;
-}
-
-void ChildMediaDecoder::LeavePlace() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    --children_;
-  }
-  place_left_.notify_one();
 }
 
 }  // namespace cairn

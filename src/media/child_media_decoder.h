@@ -11,16 +11,15 @@
 #define CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
+#include "media/decode_places.h"
 #include "media/decoded_medium.h"
 #include "media/media_limits.h"
 #include "media/medium.h"
@@ -33,7 +32,8 @@ struct ChildMediaDecoderOptions {
   MediaLimits limits;
   uint32_t sample_rate = 0;  // of the recordings that are returned; 0: recordings are refused
   std::chrono::milliseconds decode_time_max{10'000};  // of one child; then it is killed
-  size_t children_max = 2;                            // at a time; further calls wait
+  // At a time; further calls wait for their turn (media/decode_places.h).
+  size_t children_max = 2;
   std::chrono::milliseconds wait_time_max{30'000};
   LogSink log;  // gets the reasons that are not for clients; may be empty
 };
@@ -45,20 +45,18 @@ class ChildMediaDecoder final : public MediaDecoder {
   explicit ChildMediaDecoder(ChildMediaDecoderOptions options);
 
   // kInvalidArgument also if the child crashes, takes too long, or answers nonsense; kUnavailable
-  // if no child can be started or all are busy for too long, or if there is no memory.
+  // if no child can be started or all are busy for too long, or if there is no memory. Decode is
+  // for the server itself, an owner like the others.
   Result<DecodedMedium> Decode(const Medium& medium) override;
+  Result<DecodedMedium> DecodeFor(uint64_t owner, const Medium& medium) override;
 
  private:
   // Returns the size that an image declares; nullopt for a recording.
   Result<std::optional<ImageSize>> CheckFile(const Medium& medium) const;
   Result<DecodedMedium> DecodeInChild(const Medium& medium, const std::optional<ImageSize>& size);
-  bool TakePlace();
-  void LeavePlace();
 
   const ChildMediaDecoderOptions options_;
-  std::mutex mutex_;
-  std::condition_variable place_left_;
-  size_t children_ = 0;  // guarded by mutex_
+  DecodePlaces places_;
 };
 
 }  // namespace cairn

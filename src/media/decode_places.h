@@ -1,0 +1,65 @@
+// DecodePlaces: the places for decoding children. Who finds none free waits; a place that becomes
+// free goes to the owner with the fewest children, then to the one that was served least recently,
+// and among the calls of one owner to the first. So an owner with many slow files makes another
+// wait for the end of one child, and not of all of its own.
+//
+// Thread-safe.
+
+#ifndef CAIRN_MEDIA_DECODE_PLACES_H_
+#define CAIRN_MEDIA_DECODE_PLACES_H_
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace cairn {
+
+class DecodePlaces {
+ public:
+  // A place that is taken, until it is destroyed. The places outlive it.
+  class Place {
+   public:
+    Place(DecodePlaces* places, uint64_t owner) : places_(places), owner_(owner) {}
+    ~Place() { places_->Leave(owner_); }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+
+   private:
+    DecodePlaces* const places_;
+    const uint64_t owner_;
+  };
+
+  // REQUIRES: `places_max` is not 0.
+  explicit DecodePlaces(size_t places_max);
+
+  // Waits for a place. Returns nullptr if there was none for `wait_max`.
+  std::unique_ptr<Place> Take(uint64_t owner, std::chrono::milliseconds wait_max);
+  size_t waiting() const;
+
+ private:
+  struct Waiter {
+    uint64_t owner = 0;
+  };
+
+  void Leave(uint64_t owner);
+  // REQUIRES: mutex_ is held, and somebody waits. Returns whose turn it is.
+  const Waiter* Next() const;
+
+  const size_t places_max_;
+  mutable std::mutex mutex_;  // guards the members below
+  std::condition_variable changed_;
+  size_t taken_ = 0;
+  uint64_t served_ = 0;  // calls that got a place
+  std::list<Waiter> waiters_;
+  std::map<uint64_t, size_t> children_;       // of the owners that have some
+  std::map<uint64_t, uint64_t> served_last_;  // the number of an owner's last call that got a place
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_MEDIA_DECODE_PLACES_H_
