@@ -48,9 +48,10 @@ std::shared_ptr<const LaidOutMedium> MediaLayouts::Find(const Bits128& content) 
   return found->layout;
 }
 
-Result<std::shared_ptr<const LaidOutMedium>> MediaLayouts::Of(const Medium& medium) {
+Result<std::shared_ptr<const LaidOutMedium>> MediaLayouts::Of(const Medium& medium,
+                                                              uint64_t owner) {
   if (auto known = Find(medium.content); known != nullptr) return known;
-  auto laid_out = LayOut(medium);
+  auto laid_out = LayOut(medium, owner);
   if (!laid_out) {
     return Fail(laid_out.error().code, medium.place + ": " + laid_out.error().message);
   }
@@ -59,8 +60,8 @@ Result<std::shared_ptr<const LaidOutMedium>> MediaLayouts::Of(const Medium& medi
   return layout;
 }
 
-Result<LaidOutMedium> MediaLayouts::LayOut(const Medium& medium) const {
-  const auto decoded = decoder_->Decode(medium);
+Result<LaidOutMedium> MediaLayouts::LayOut(const Medium& medium, uint64_t owner) const {
+  const auto decoded = decoder_->DecodeFor(owner, medium);
   if (!decoded) return tl::unexpected(decoded.error());
   auto pieces = PiecesOf(medium, *decoded);
   if (!pieces) return tl::unexpected(pieces.error());

@@ -8,6 +8,7 @@
 #define CAIRN_API_MEDIA_MEDIA_LAYOUTS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -42,8 +43,8 @@ class MediaLayouts {
                size_t kept_bytes_max = size_t{16} << 20U);
 
   // Returns the tokens of `medium`. kInvalidArgument if it cannot be decoded or is too small; the
-  // message begins with its place.
-  Result<std::shared_ptr<const LaidOutMedium>> Of(const Medium& medium);
+  // message begins with its place. `owner`: of the request; see MediaDecoder.
+  Result<std::shared_ptr<const LaidOutMedium>> Of(const Medium& medium, uint64_t owner = 0);
   bool takes_images() const { return encoder_->takes_images(); }
   bool takes_audio() const { return encoder_->takes_audio(); }
 
@@ -54,7 +55,7 @@ class MediaLayouts {
   };
 
   std::shared_ptr<const LaidOutMedium> Find(const Bits128& content);
-  Result<LaidOutMedium> LayOut(const Medium& medium) const;
+  Result<LaidOutMedium> LayOut(const Medium& medium, uint64_t owner) const;
   Result<std::vector<LaidOutPiece>> PiecesOf(const Medium& medium,
                                              const DecodedMedium& decoded) const;
   void Keep(Kept kept);

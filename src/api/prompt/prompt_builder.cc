@@ -217,12 +217,13 @@ ApiResult<PromptText> PromptBuilder::RenderText(const Conversation& conversation
   return std::move(*text);
 }
 
-ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const Media& media,
+ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const PromptUse& use,
+                                                               const Media& media,
                                                                PreparedPrompt* prompt) const {
   std::vector<KnownMedium> known;
   if (options_.media == nullptr) return known;
   for (const MarkedMedium& marked : FindMarkers(prompt->text.text, media)) {
-    const auto layout = options_.media->Of(*marked.medium);
+    const auto layout = options_.media->Of(*marked.medium, use.name_space);
     if (!layout) return tl::unexpected(ToApiError(layout.error()));
     KnownMedium medium{{marked.begin, marked.end}, {}};
     PlacedMedium placed{.medium = marked.medium, .preview = (*layout)->preview};
@@ -252,7 +253,7 @@ ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, const Media& media
 
 ApiResult<void> PromptBuilder::TokenizeWith(const std::vector<KnownAnswer>& answers,
                                             const Media& media, PreparedPrompt* prompt) const {
-  const auto known = LayOutMedia(media, prompt);
+  const auto known = LayOutMedia(use, media, prompt);
   if (!known) return tl::unexpected(known.error());
   auto tokens =
       TokenizePrompt(*engine_, specials_, prompt->text, prompt->adds_bos, answers, *known);

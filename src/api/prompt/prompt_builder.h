@@ -124,7 +124,8 @@ class PromptBuilder {
                                PreparedPrompt* prompt) const;
   // Returns the tokens of the media in the prompt's text, and sets `media` of the prompt but for
   // the positions.
-  ApiResult<std::vector<KnownMedium>> LayOutMedia(const Media& media, PreparedPrompt* prompt) const;
+  ApiResult<std::vector<KnownMedium>> LayOutMedia(const PromptUse& use, const Media& media,
+                                                  PreparedPrompt* prompt) const;
   // Sets `shape`, and `map` if that is needed for it.
   void FindShape(PreparedPrompt* prompt) const;
 
