@@ -260,6 +260,21 @@ Complaints CheckPrinting(const SourceFile& file) {
   return complaints;
 }
 
+Complaints CheckThreads(const SourceFile& file) {
+  if (!file.path.starts_with("src/") || file.IsTest()) return {};
+  const std::string code = CodeOnly(file.text);
+  for (const std::string_view catches : {"TryWork(", "TryStep(", "catch ("}) {
+    if (code.find(catches) != std::string::npos) return {};
+  }
+  Complaints complaints;
+  for (const std::string_view start : {"std::thread(", "thread_([", "StartThread("}) {
+    const size_t at = code.find(start);
+    if (at == std::string::npos) continue;
+    complaints.push_back(At(file, LineOf(code, at), "a thread whose body catches nothing"));
+  }
+  return complaints;
+}
+
 Complaints CheckUnfinished(const SourceFile& file) {
   Complaints complaints;
   size_t number = 0;

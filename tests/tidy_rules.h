@@ -24,6 +24,9 @@ Complaints CheckFileLength(const SourceFile& file);
 Complaints CheckLines(const SourceFile& file);
 // Only the program prints; all other code returns its messages.
 Complaints CheckPrinting(const SourceFile& file);
+// A file of src/ that starts a thread also catches what its body throws, by TryWork
+// (base/process/try_work.h): an exception that leaves a thread ends the process.
+Complaints CheckThreads(const SourceFile& file);
 // No comment leaves work for later.
 Complaints CheckUnfinished(const SourceFile& file);
 // Identifiers and comments use the field's words: a complaint names an old word of ours with its

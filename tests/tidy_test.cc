@@ -101,6 +101,10 @@ TEST(Tidy, OnlyTheProgramPrints) {
   EXPECT_EQ(OfAll(CheckPrinting), "");
 }
 
+TEST(Tidy, NoThreadEndsTheProcessByAnException) {
+  EXPECT_EQ(OfAll(CheckThreads), "");
+}
+
 TEST(Tidy, NothingIsLeftForLaterInAComment) {
   EXPECT_EQ(OfAll(CheckUnfinished), "");
 }
@@ -279,6 +283,16 @@ TEST(TidyRules, FindPrintingButNotTalkOfPrinting) {
   EXPECT_EQ(CheckPrinting({"src/base/a.cc", "std::cout << 1;\nfprintf(stderr, x);\n"}).size(), 2u);
   EXPECT_EQ(Joined(CheckPrinting({"src/base/a.cc", "snprintf(b, 1, \"printf\");\n"})), "");
   EXPECT_EQ(Joined(CheckPrinting({"src/cmd/a.cc", "std::cout << 1;\n"})), "");
+}
+
+TEST(TidyRules, FindThreadsWhoseBodiesCatchNothing) {
+  const std::string complaint = "src/a/b.cc:2: a thread whose body catches nothing\n";
+  EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "\nthread_([this] { Run(); })\n"})), complaint);
+  EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "\nt = std::thread(run);\n"})), complaint);
+  EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "\nStartThread(&threads_, run);\n"})), complaint);
+  EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "StartThread(&t, [] { TryWork(run); });\n"})), "");
+  EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "std::thread thread_;  // std::thread(x)\n"})), "");
+  EXPECT_EQ(Joined(CheckThreads({"src/a/b_test.cc", "std::thread thread(run);\n"})), "");
 }
 
 TEST(TidyRules, FindOldWordsInNamesAndCommentsButNotInLiterals) {

@@ -24,7 +24,7 @@ class SavedNames {
   using Pair = std::pair<NamespaceId, uint64_t>;
 
   SavedNames() = default;
-  // Of pairs with the same namespace or the same name, the first one counts.
+  // The first of several pairs with the same namespace or the same name counts.
   explicit SavedNames(std::vector<Pair> pairs) : by_name_space_(std::move(pairs)) { Sort(); }
   SavedNames(std::initializer_list<Pair> pairs) : by_name_space_(pairs) { Sort(); }
 

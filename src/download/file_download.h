@@ -39,7 +39,7 @@ struct DownloadRules {
   double pause_ms = 1000;  // after the first failure; doubled after each further one
   double pause_ms_max = 30'000;
   uint64_t bytes_kept_free = uint64_t{64} << 20U;
-  // Of a file whose length the server does not tell.
+  // The most of a file whose length the server does not tell.
   uint64_t unannounced_bytes_max = uint64_t{64} << 30U;
 };
 

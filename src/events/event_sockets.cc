@@ -24,7 +24,7 @@ constexpr int kReplayWaitingMax = 1'000;
 // Nothing is worth waiting for when the server stops.
 constexpr int kLingerMs = 200;
 constexpr uint64_t kEndOfReplay = UINT64_MAX;
-// What consumers send: a topic to subscribe to, or a number. libzmq allocates what a frame's length
+// Consumers send a topic to subscribe to, or a number. libzmq allocates what a frame's length
 // says before all of it has arrived, and closes the connection of a longer one.
 constexpr int64_t kFrameBytesMax = 4096;
 // Requests for replays that wait, of each connection.

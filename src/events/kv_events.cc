@@ -69,7 +69,7 @@ KvEventsStats KvEvents::stats() const {
 void KvEvents::Run() {
   LowerThreadPriority();
   const Status published = TryWork([this] { PublishAll(); });
-  // What is known of the prefixes is incomplete then, so no more of them is told.
+  // The prefixes are known incompletely then, so no more of them is told.
   if (!published) End(published.error().message);
   static_cast<void>(TryWork([this] { PublishBatch({{KvEvent::Kind::kCleared}}); }));
 }

@@ -32,7 +32,7 @@ std::unique_ptr<DecodePlaces::Place> DecodePlaces::Take(uint64_t owner,
   changed_.notify_all();  // it is the turn of another one
   if (!is_free) return nullptr;
   if (served_last_.size() >= kOwnersMax) served_last_.clear();
-  // What needs memory comes before what counts.
+  // The lines that need memory come before those that count.
   size_t& children = children_[owner];
   uint64_t& served_last = served_last_[owner];
   auto place = std::make_unique<Place>(this, owner);

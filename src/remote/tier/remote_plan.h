@@ -94,7 +94,7 @@ class RemotePlanner {
   RemotePlan Choose(const RemotePace& pace, const PlaceOf& place_of);
 
  private:
-  // What fetching some objects means.
+  // The cost of fetching some objects.
   struct Cost {
     bool leads = false;  // nothing is missing, and nothing useless
     size_t objects = 0;

@@ -59,7 +59,7 @@ Error ErrorOfReply(std::string_view text) {
   return {code, "it answers \"" + std::string(text.substr(0, 200)) + "\""};
 }
 
-// What is left of a batch's limits, and why a reply was refused.
+// The rest of a batch's limits, and why a reply was refused.
 struct Budget {
   size_t bytes = kBatchBytesMax;
   size_t values = kBatchValuesMax;
