@@ -1,7 +1,12 @@
 # Every library the build looks up, once: the build includes this file, and so does the small
 # project (cmake/probe) by which scripts/setup.sh asks whether a system has them all.
 
-find_package(llama 0.7 CONFIG REQUIRED)
+include(${CMAKE_CURRENT_LIST_DIR}/Llama.cmake)
+if(NOT llama_FOUND)
+  cairn_find_llama()
+endif()
+cairn_need_llama()
+cairn_tell_llama()
 # Beside libllama, whose package does not name it.
 find_library(CAIRN_MTMD_LIBRARY mtmd HINTS ${LLAMA_LIB_DIR} REQUIRED)
 find_path(CAIRN_MTMD_INCLUDE_DIR mtmd.h HINTS ${LLAMA_INCLUDE_DIR} REQUIRED)

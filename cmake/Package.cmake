@@ -137,6 +137,21 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 set(CPACK_COMPONENTS_ALL program)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+# The Debian package that a library's file is from, and its version; empty if it is from none. Its
+# name ends with the number of the library's interface.
+function(cairn_debian_package library package version)
+  file(REAL_PATH "${library}" file)
+  execute_process(COMMAND dpkg-query --search "${file}" OUTPUT_VARIABLE found ERROR_QUIET)
+  string(REGEX MATCH "^[^:,]+" name "${found}")
+  set(number "")
+  if(name)
+    execute_process(COMMAND dpkg-query --show --showformat=\${Version} ${name}
+      OUTPUT_VARIABLE number ERROR_QUIET)
+  endif()
+  set(${package} "${name}" PARENT_SCOPE)
+  set(${version} "${number}" PARENT_SCOPE)
+endfunction()
+
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/package)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 # By the rules of Debian's names: cairn_0.1.0_amd64.deb.
@@ -152,13 +167,16 @@ if(NOT CAIRN_BUNDLED)  # there the program is linked without symbols, and librar
   set(CPACK_STRIP_FILES ON)
   set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
   # Its functions alone would do with an older one, but the structs they take change.
-  execute_process(COMMAND dpkg-query --show --showformat=\${Version} libllama0
-    OUTPUT_VARIABLE llama_package ERROR_QUIET)
+  cairn_debian_package(${llama_LIBRARY} llama_package llama_version)
   if(llama_package)
-    string(REGEX REPLACE "-[^-]*$" "" llama_package "${llama_package}")
-    set(CPACK_DEBIAN_PACKAGE_DEPENDS "libllama0 (>= ${llama_package})")
+    string(REGEX REPLACE "-[^-]*$" "" llama_version "${llama_version}")
+    set(CPACK_DEBIAN_PACKAGE_DEPENDS "${llama_package} (>= ${llama_version})")
   endif()
   # For GPUs. A bundled program would load no backend of the system's: it has those of the prefix.
-  set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, libggml0-backend-vulkan")
+  get_target_property(ggml_library ggml::ggml IMPORTED_LOCATION)
+  cairn_debian_package(${ggml_library} ggml_package ggml_version)
+  if(ggml_package)
+    set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "ca-certificates, ${ggml_package}-backend-vulkan")
+  endif()
 endif()
 include(CPack)
