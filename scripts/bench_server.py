@@ -38,7 +38,7 @@ def peer_command():
         program = prefix / "bin" / "llama-server"
         if program.is_file():
             return ([str(loader), "--library-path", f"{folder}:{folder}/llama", str(program)],
-                    folder / "ggml" / "backends0")
+                    max(folder.glob("ggml/backends*")))
     found = shutil.which("llama-server")
     return ([found], ROOT) if found else None
 

@@ -29,7 +29,7 @@ source "$ROOT/scripts/lib/backends.sh"
 # Everything that could make yesterday's set-up wrong today.
 stamp_hash() {
   {
-    cat "$ROOT/scripts/setup.sh" "$ROOT"/scripts/lib/*.sh "$ROOT"/cmake/Libraries.cmake
+    cat "$ROOT/scripts/setup.sh" "$ROOT"/scripts/lib/*.sh "$ROOT"/cmake/{Libraries,Llama}.cmake
     cat "$ROOT/deps.lock" 2>/dev/null || true
     echo "${CMAKE_PREFIX_PATH:-}|${CXX:-}|$(uname -sm)"
   } | sha256 | cut -c 1-64
@@ -69,9 +69,18 @@ probe_libraries() {
   cmake -S "$ROOT/cmake/probe" -B "$WORK/probe" -G Ninja "$@"
 }
 
+# What cmake/Llama.cmake says of the version that the probe found; nothing if there is nothing to say.
+# llama_warning LOG, llama_complaint LOG
+llama_warning() { sed -n 's/^Warning: \(libllama .*\)/  \1/p' "$1"; }
+llama_complaint() { sed -n 's/^ *\(libllama .* is too old: .* or newer\).*/\1/p' "$1" | head -n 1; }
+
+llama_minimum() { sed -n 's/^set(CAIRN_LLAMA_MIN \(.*\))$/\1/p' "$ROOT/cmake/Llama.cmake"; }
+
 stop_unsupported() {
-  fail "libllama was not found, and it cannot be fetched: $1." \
-    "Install llama.cpp 0.7 or newer with its CMake package, and nlohmann-json, CLI11, spdlog," \
+  local complaint
+  complaint="$(llama_complaint "$WORK/system.log")"
+  fail "${complaint:-libllama was not found}, and it cannot be fetched: $1." \
+    "Install llama.cpp $(llama_minimum) or newer with its CMake package, and nlohmann-json, CLI11, spdlog," \
     "tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, minja, RE2, stb, miniaudio, libwebp, GoogleTest" \
     "and RapidCheck, then run this again;" \
     "if they are in a prefix of their own, with CMAKE_PREFIX_PATH=/path/to/prefix in the environment."
@@ -87,11 +96,14 @@ ensure_libraries() {
   if system_has_libraries; then
     write_stamp system "$(cat "$WORK/probe/llama_config")"
     say "Using this system's libllama: $(stamp_value llama)"
+    llama_warning "$WORK/system.log"
     tell_backends
     return 0
   fi
   complaint="$(prefix_complaint)"
   [[ -z "$complaint" ]] || stop_unsupported "$complaint"
+  complaint="$(llama_complaint "$WORK/system.log")"
+  [[ -z "$complaint" ]] || say "Of this system: $complaint. A private prefix gets one."
   prefix_is_current || make_prefix
   backends_are_current || ensure_backends
   write_stamp prefix "$PREFIX/usr/include/llama.h"

@@ -35,9 +35,12 @@ case "\$*" in
   --version) echo "cmake version 3.25.1" ;;
   *-DCMAKE_PREFIX_PATH=*) all="\$*"; [[ -f "\${all##*-DCMAKE_PREFIX_PATH=}/include/llama.h" ]] ;;
   *)
+    cat "$BOX/now/said-of-llama" 2>/dev/null
     [[ -f "$BOX/now/system" ]] || exit 1
-    mkdir -p "$BOX/now/tree/.deps/"work.*/probe
-    echo "$BOX/now/system" | tee "$BOX/now/tree/.deps/"work.*/probe/llama_config >/dev/null
+    for work in "$BOX/now/tree/.deps/"work.*; do
+      mkdir -p "\$work/probe"
+      echo "$BOX/now/system" >"\$work/probe/llama_config"
+    done
     ;;
 esac
 END
@@ -52,9 +55,11 @@ make_debian_tools() {
 case "\$*" in
   --print-architecture) cat "$BOX/now/architecture" ;;
   -x\ prometheus_*) mkdir -p "\$3/usr/bin" && cp "\$2" "\$3/usr/bin/promtool" && chmod +x "\$3/usr/bin/promtool" ;;
-  -x\ *libggml0-backend-*)
-    name="\${2##*libggml0-backend-}"
-    mkdir -p "\$3/lib/ggml/backends0" && cp "\$2" "\$3/lib/ggml/backends0/libggml-\${name%%_*}.so" ;;
+  -x\ *libggml[0-9]-backend-*)
+    name="\${2##*-backend-}"
+    number="\${2##*libggml}"
+    folder="\$3/lib/ggml/backends\${number%%-*}"
+    mkdir -p "\$folder" && cp "\$2" "\$folder/libggml-\${name%%_*}.so" ;;
   -x\ *libblas3_*) mkdir -p "\$3/lib/blas" && cp "\$2" "\$3/lib/blas/libblas.so.3" ;;
   -x*) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
 esac
@@ -78,9 +83,10 @@ case "\$*" in
     done ;;
   *--print-uris*)
     while read -r name version sum; do
-      case "\$name" in libggml0-backend-*) [[ " \$* " == *" \$name "* ]] || continue ;; esac
+      case "\$name" in libggml[0-9]-backend-*) [[ " \$* " == *" \$name "* ]] || continue ;; esac
       for asked in \$*; do
-        case "\$asked" in libggml0-backend-*)
+        if grep -qsxF -- "\$asked" "$BOX/now/gone"; then echo "E: Unable to locate \$asked" >&2; exit 100; fi
+        case "\$asked" in libggml[0-9]-backend-*)
           grep -q "^\$asked " "$BOX/now/offer" || { echo "E: Unable to locate \$asked"; exit 100; } ;;
         esac
       done
@@ -424,13 +430,13 @@ test_blas_is_found_where_the_loader_looks() {
 
 # The tracked lock itself, beside the libggml that loads them.
 test_tracked_lock_names_the_backends() {
-  local name version
-  version="$(awk '$1 == "libggml0" { print $2 }' "$ROOT/deps.lock")"
+  local name library version
+  read -r library version < <(awk '$1 ~ /^libggml[0-9]+$/ { print $1, $2 }' "$ROOT/deps.lock")
   for name in vulkan blas rpc; do
-    output="libggml0 is $version"
+    output="$library is $version"
     code=0
-    grep -q "^libggml0-backend-$name $version amd64 [0-9a-f]\{64\}$" "$ROOT/deps.lock" ||
-      wrong "deps.lock has no libggml0-backend-$name $version"
+    grep -q "^$library-backend-$name $version amd64 [0-9a-f]\{64\}$" "$ROOT/deps.lock" ||
+      wrong "deps.lock has no $library-backend-$name $version"
   done
 }
 
@@ -440,6 +446,88 @@ test_another_backend_later_exchanges_no_library() {
   echo kept >"$BOX/now/tree/.deps/prefix/usr/include/mine.h"
   backends=vulkan
   set_up && succeeds && has "$MADE_BACKENDS/libggml-vulkan.so" && has .deps/prefix/usr/include/mine.h
+}
+
+# The day on which the distribution has libggml1, whose backends are named after it.
+move_to_libggml1() {
+  local name
+  rm "$BOX/now/offer"
+  offer libllama-dev 1.1
+  offer libggml1 1.1
+  for name in vulkan hip blas rpc; do offer "libggml1-backend-$name" 1.1; done
+}
+
+test_backends_are_named_after_todays_libggml() {
+  move_to_libggml1
+  backends=vulkan,rpc
+  set_up && succeeds && has .deps/prefix/lib/ggml/backends1/libggml-vulkan.so || return 1
+  grep -q "^libggml1-backend-rpc 1.1 " "$BOX/now/tree/.deps/lock" || wrong "the lock lacks it" || return 1
+  : >"$BOX/now/calls"
+  set_up && succeeds && says_nothing && never_called . || return 1
+  backends=none
+  set_up && succeeds && has_no .deps/prefix/lib/ggml/backends1/libggml-vulkan.so || return 1
+  if grep -q backend "$BOX/now/tree/.deps/lock"; then wrong "the lock still names backends"; fi
+}
+
+test_backend_after_the_distribution_moved_on_brings_its_library() {
+  offer libggml0 1.0
+  offer_backends
+  set_up && succeeds || return 1
+  move_to_libggml1
+  backends=vulkan
+  set_up && succeeds && has .deps/prefix/lib/ggml/backends1/libggml-vulkan.so || return 1
+  grep -q "^libggml1 1.1 " "$BOX/now/tree/.deps/lock" || wrong "the library is still the old one"
+}
+
+test_lock_is_rewritten_with_todays_names() {
+  move_to_libggml1
+  set_up --update-lock && succeeds || return 1
+  grep -q "^libggml1-backend-vulkan 1.1 " "$BOX/now/tree/deps.lock" || wrong "deps.lock lacks them"
+}
+
+# What apt-cache says of the mirror's names that begin with a text.
+stand_in_for_names() {
+  printf '%s\n' "$@" >"$BOX/now/names"
+  stand_in apt-cache <<<"grep \"^\$2\" '$BOX/now/names' || true"
+}
+
+test_packages_with_a_number_in_their_name_are_found() {
+  echo libllama-dev >"$BOX/now/gone"
+  stand_in_for_names libllama1-dev libllama2-dev libllama2 libllama-tools-dev llama.cpp-tools \
+    llama.cpp-tests
+  set_up && succeeds && called "print-uris libllama2-dev llama.cpp-tools" &&
+    called "download-only libllama2-dev"
+}
+
+test_optional_packages_may_be_gone() {
+  echo llama.cpp-tests >"$BOX/now/gone"
+  stand_in_for_names libllama-dev llama.cpp-tools
+  set_up && succeeds && called "download-only libllama-dev llama.cpp-tools libcpp-httplib-dev"
+}
+
+test_needed_package_that_is_gone_is_named() {
+  echo libllama-dev >"$BOX/now/gone"
+  stand_in_for_names llama.cpp-tools llama.cpp-tests
+  set_up && fails && says "Unable to locate libllama-dev" && has_no .deps/stamp
+}
+
+test_system_with_a_newer_libllama_than_was_tried_is_told_in_one_line() {
+  : >"$BOX/now/system"
+  echo "Warning: libllama 1.0.0 is newer than 0.8, the newest" >"$BOX/now/said-of-llama"
+  set_up && succeeds && says "  libllama 1.0.0 is newer than 0.8" && has .deps/stamp || return 1
+  set_up && succeeds && says_nothing
+}
+
+test_system_with_an_old_libllama_gets_a_prefix() {
+  echo "  libllama 0.6.0 is too old: Cairn needs 0.7 or newer (/usr)" >"$BOX/now/said-of-llama"
+  set_up && succeeds && says "libllama 0.6.0 is too old: Cairn needs 0.7 or newer." || return 1
+  has .deps/prefix/usr/include/llama.h
+}
+
+test_system_with_an_old_libllama_and_without_apt_is_told_its_version() {
+  rm "$BOX/now/bin/apt-get" "$BOX/now/bin/dpkg"
+  echo "  libllama 0.6.0 is too old: Cairn needs 0.7 or newer (/usr)" >"$BOX/now/said-of-llama"
+  set_up && fails && says "libllama 0.6.0 is too old" && says "Install llama.cpp 0.7 or newer"
 }
 
 test_unknown_backend_is_refused() {

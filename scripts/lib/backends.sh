@@ -11,7 +11,25 @@ readonly ALL_BACKENDS="vulkan hip blas rpc"
 # checksums are relied on for it.
 # shellcheck disable=SC2034 # prefix.sh uses it
 readonly LOCKED_BACKENDS="vulkan blas rpc"
-readonly BACKEND_PACKAGE="libggml0-backend-"
+# libggml's package carries the number of its interface, libggml0 or one day libggml1, and those of its
+# backends are named after it.
+readonly GGML_PACKAGE="libggml[0-9][0-9a-z.]*"
+
+# ggml_in LOCK: "package version" of the libggml in a lock; nothing if there is none.
+ggml_in() { awk -v name="^$GGML_PACKAGE\$" '$1 ~ name { print $1, $2; exit }' "$1"; }
+
+# ggml_package LOCK
+ggml_package() {
+  local package
+  read -r package _ < <(ggml_in "$1") || true
+  echo "${package:-libggml0}"
+}
+
+# The same of this system.
+ggml_package_of_system() {
+  { dpkg-query --show --showformat='${Package}\n' 'libggml*' 2>/dev/null || true; } |
+    sed -n "/^$GGML_PACKAGE\$/p" | sort -V | tail -n 1 | grep . || echo libggml0
+}
 
 # Whether a kernel driver offers a GPU to programs, or Vulkan finds one that is more than software.
 machine_has_gpu() {
@@ -39,10 +57,11 @@ chosen_backends() {
   tr ',' '\n' <<<"$CAIRN_BACKENDS" | sort -u | tr '\n' ' ' | sed 's/ *$//'
 }
 
-# backend_packages NAME...
+# backend_packages LIBGGML NAME...: those of the backends of that package.
 backend_packages() {
-  local name
-  for name in "$@"; do printf ' %s%s' "$BACKEND_PACKAGE" "$name"; done
+  local name library="$1"
+  shift
+  for name in "$@"; do printf ' %s-backend-%s' "$library" "$name"; done
 }
 
 # The backends in the prefix, as chosen_backends prints them.
@@ -58,7 +77,7 @@ remove_backends() {
   for name in $(unpacked_backends); do
     find "$PREFIX" -path "*/ggml/*/libggml-$name.so" -delete
     # It is not there any more, so it is unpacked again when it is wanted again.
-    sed -i "/^$BACKEND_PACKAGE$name /d" "$ROOT/.deps/lock"
+    sed -i "/^$GGML_PACKAGE-backend-$name /d" "$ROOT/.deps/lock"
   done
   rm -f "$PREFIX/.backends"
 }
@@ -69,7 +88,7 @@ tell_backends() {
   chosen="$(chosen_backends)"
   [[ -n "$chosen" ]] || return 0
   # shellcheck disable=SC2086
-  say "  For the GPU, install:$(backend_packages $chosen)"
+  say "  For the GPU, install:$(backend_packages "$(ggml_package_of_system)" $chosen)"
 }
 
 # Of $WORK/lock, what this machine has not unpacked yet goes to $WORK/more.
@@ -78,10 +97,7 @@ packages_beyond() {
 }
 
 # A backend is loaded by the libggml that it was built with.
-same_ggml() {
-  [[ "$(awk '$1 == "libggml0" { print $2 }' "$1")" == \
-  "$(awk '$1 == "libggml0" { print $2 }' "$WORK/lock")" ]]
-}
+same_ggml() { [[ "$(ggml_in "$1")" == "$(ggml_in "$WORK/lock")" ]]; }
 
 # Of the packages in $WORK/more, those that deps.lock names have the bytes that it names.
 check_more() {
@@ -109,10 +125,16 @@ unpack_more() {
   link_blas "$folder"
 }
 
-# Resolves the prefix's packages together with the backends', whose versions must go together.
+# Resolves the prefix's packages together with the backends', whose versions must go together. The
+# prefix's alone come first: they tell what libggml is called today.
+# resolve_backends NAME...
 resolve_backends() {
   [[ -d "$WORK/apt" ]] || prepare_apt
-  rm -f "$WORK/lock"
+  # shellcheck disable=SC2034 # prefix.sh uses it
+  ASKED=""
+  [[ -f "$WORK/lock" ]] || resolve_packages
+  # shellcheck disable=SC2034
+  ASKED="$PREFIX_PACKAGES$(backend_packages "$(ggml_package "$WORK/lock")" "$@")"
   resolve_packages
 }
 
@@ -141,11 +163,11 @@ ensure_backends() {
   chosen="$(chosen_backends)"
   remove_backends
   if [[ -n "$chosen" ]]; then
-    # shellcheck disable=SC2034,SC2086 # prefix.sh uses it; one package a word
-    ASKED="$PREFIX_PACKAGES$(backend_packages $chosen)"
     # A refusal is explained before the run ends.
     set +e
-    run_step "Resolving ggml's backends: $chosen" "$WORK/resolve_backends.log" resolve_backends
+    # shellcheck disable=SC2086 # one name a word
+    run_step "Resolving ggml's backends: $chosen" "$WORK/resolve_backends.log" \
+      resolve_backends $chosen
     code=$?
     set -e
     if [[ "$code" -eq 0 ]]; then add_backends; else stop_without_backends; fi

@@ -7,7 +7,6 @@
 # Needs common.sh, lock.sh, prefix.sh and backends.sh.
 
 readonly LAVAPIPE="$ROOT/.deps/lavapipe"
-readonly LAVAPIPE_PACKAGES="mesa-vulkan-drivers libggml0-backend-vulkan"
 readonly LAVAPIPE_DRIVER=libvulkan_lvp.so
 
 # Files in it name its absolute path.
@@ -100,7 +99,7 @@ ensure_lavapipe() {
   complaint="$(prefix_complaint)"
   [[ -z "$complaint" ]] || stop_without_lavapipe "$complaint"
   # shellcheck disable=SC2034 # prefix.sh uses it
-  ASKED="$LAVAPIPE_PACKAGES"
+  ASKED="mesa-vulkan-drivers$(backend_packages "$(ggml_package "$ROOT/.deps/lock")" vulkan)"
   # A refusal is explained before the run ends.
   set +e
   run_step "Resolving Mesa's software Vulkan driver" "$WORK/resolve.log" resolve_lavapipe
@@ -108,7 +107,7 @@ ensure_lavapipe() {
   set -e
   [[ "$code" -eq 0 ]] || stop_without_lavapipe "apt's words are above"
   same_ggml "$ROOT/.deps/lock" ||
-    stop_without_lavapipe "the mirror's libggml0 is not the one in .deps/prefix, and the Vulkan \
+    stop_without_lavapipe "the mirror's libggml is not the one in .deps/prefix, and the Vulkan \
 backend must be of the same version; make lock and make setup renew the prefix"
   packages_beyond "$ROOT/.deps/lock"
   check_more

@@ -11,7 +11,8 @@ find_peer() {
     [[ -x "$prefix/bin/llama-server" && -x "$loader" ]] || continue
     libraries="$(dirname "$loader")"
     PEER=("$loader" --library-path "$libraries:$libraries/llama" "$prefix/bin/llama-server")
-    PEER_CWD="$libraries/ggml/backends0"
+    # Its name ends with the number of ggml's interface.
+    for PEER_CWD in "$libraries"/ggml/backends*; do :; done
     return 0
   done
   have llama-server || fail "there is no llama-server to compare with: install llama.cpp-tools."

@@ -9,6 +9,8 @@ readonly PREFIX_PACKAGES="libllama-dev llama.cpp-tools llama.cpp-tests libcpp-ht
 nlohmann-json3-dev libcli11-dev libspdlog-dev libexpected-dev libxxhash-dev libzstd-dev \
 libssl-dev libminja-dev libgtest-dev googletest librapidcheck-dev libre2-dev libwebp-dev \
 libminiaudio-dev libstb-dev libzmq3-dev libhiredis-dev libcurl4-openssl-dev"
+# Of them, those that no build needs: the peer of the benchmarks, and the maker of test models.
+readonly PREFIX_OPTIONAL=" llama.cpp-tools llama.cpp-tests "
 # Headers of the C library and the kernel: the machine's compiler needs the machine's own.
 # The same with what is asked for today (scripts/lib/backends.sh); empty: only those above.
 ASKED=""
@@ -109,17 +111,59 @@ explain_update() {
     "apt's words are above. Run this again once the mirror answers."
 }
 
+# The names of the archive's packages that begin with a text, a line each.
+archive_names() {
+  have apt-cache || return 0
+  APT_CONFIG="$WORK/apt/apt.conf" LC_ALL=C apt-cache pkgnames "$1"
+}
+
+# named_today NAME...: the names under which the archive has these packages now, a line each: the same,
+# or with a number (libllama-dev: libllama1-dev, the highest); an optional one may be gone. The others
+# are left for apt to complain of.
+named_today() {
+  local name names today
+  for name in "$@"; do
+    names="$(archive_names "${name%-dev}")"
+    today="$name"
+    if [[ -n "$names" ]] && ! grep -Fxq -- "$name" <<<"$names"; then
+      today="$(sed -n "/^${name%-dev}-\{0,1\}[0-9][0-9.]*-dev\$/p" <<<"$names" | sort -V | tail -n 1)"
+    elif [[ -z "$names" && "$PREFIX_OPTIONAL" == *" $name "* ]] && have apt-cache; then
+      today=""
+    fi
+    if [[ -n "$today" ]]; then
+      echo "$today"
+    elif [[ "$PREFIX_OPTIONAL" != *" $name "* ]]; then
+      echo "$name"
+    fi
+  done
+}
+
+# print_uris PACKAGE...
+print_uris() {
+  own_apt install -qq -y -o Acquire::ForceHash=sha256 --print-uris "$@" >"$WORK/uris"
+}
+
+# Resolves what is asked for. $WORK/asked is then how the archive calls it.
 resolve_packages() {
   # One package a word: the split is wanted.
   # shellcheck disable=SC2086
-  own_apt install -qq -y -o Acquire::ForceHash=sha256 --print-uris ${ASKED:-$PREFIX_PACKAGES} >"$WORK/uris"
+  printf '%s\n' ${ASKED:-$PREFIX_PACKAGES} >"$WORK/asked"
+  # shellcheck disable=SC2046
+  if ! print_uris $(cat "$WORK/asked"); then
+    # shellcheck disable=SC2046
+    named_today $(cat "$WORK/asked") >"$WORK/asked.today"
+    [[ "$(<"$WORK/asked")" != "$(<"$WORK/asked.today")" ]] || return 1
+    mv "$WORK/asked.today" "$WORK/asked"
+    # shellcheck disable=SC2046
+    print_uris $(cat "$WORK/asked")
+  fi
   lock_from_uris <"$WORK/uris" >"$WORK/lock"
   [[ -s "$WORK/lock" ]]
 }
 
 download_packages() {
-  # shellcheck disable=SC2086
-  own_apt install -qq -y --download-only ${ASKED:-$PREFIX_PACKAGES}
+  # shellcheck disable=SC2046
+  own_apt install -qq -y --download-only $(cat "$WORK/asked")
   verify_debs "$WORK/lock" "$WORK/apt/cache/archives"
 }
 
@@ -190,6 +234,7 @@ make_prefix() {
   run_step "Unpacking them into .deps/prefix" "$WORK/unpack.log" unpack_packages
   run_step "Checking that CMake finds the libraries" "$WORK/check.log" \
     probe_libraries "-DCMAKE_PREFIX_PATH=$WORK/prefix/usr"
+  llama_warning "$WORK/check.log"
   install_prefix
 }
 
@@ -200,12 +245,12 @@ update_lock() {
   architecture="$(dpkg --print-architecture)"
   [[ "$architecture" == "$LOCK_ARCHITECTURE" ]] ||
     fail "deps.lock holds $LOCK_ARCHITECTURE packages; it cannot be renewed on $architecture."
+  resolve_prefix
   # The lock holds the checksums of all backends too, whichever of them a machine takes.
   # shellcheck disable=SC2086
-  ASKED="$PREFIX_PACKAGES$(backend_packages $LOCKED_BACKENDS)"
-  resolve_prefix
+  run_step "Resolving ggml's backends: $LOCKED_BACKENDS" "$WORK/resolve_backends.log" \
+    resolve_backends $LOCKED_BACKENDS
   cp "$WORK/lock" "$ROOT/deps.lock"
-  ASKED=""
   rm "$WORK/lock"
   say "deps.lock names $(wc -l <"$ROOT/deps.lock") packages"
 }
