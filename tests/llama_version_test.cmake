@@ -3,6 +3,7 @@
 # -DMAKE_PROGRAM=… -P this file
 
 include(CMakePackageConfigHelpers)
+include("${SOURCE}/cmake/Llama.cmake")
 file(REMOVE_RECURSE "${FOLDER}")
 
 # An installed libllama of that version, in FOLDER/VERSION. One that is too old may not even be loaded.
@@ -67,11 +68,16 @@ expect("" 1 "libllama 0\\.7 or newer was not found" "make setup")
 expect("0.6.0" 1 "libllama 0\\.6\\.0 is too old: Cairn needs 0\\.7 or newer" "make setup" "NOT was loaded")
 expect("0.7.0" 0 "took 0\\.7\\.0" "NOT Warning")
 expect("0.7.4" 0 "took 0\\.7\\.4" "NOT Warning")
-expect("0.8.0" 0 "took 0\\.8\\.0" "NOT Warning")
-expect("0.8.2" 0 "took 0\\.8\\.2" "NOT Warning")
-foreach(version 0.9.0 1.0.0 1.4.2 2.0.0)
-  expect("${version}" 0 "took ${version}" "Warning: libllama ${version} is newer than 0\\.8")
+foreach(version 0.8.0 0.8.2 0.9.0 1.0.0 1.4.2 2.0.0)
+  set(warning "Warning: libllama ${version} is newer than ${CAIRN_LLAMA_TRIED}, the newest")
+  string(REGEX MATCH "^[0-9]+\\.[0-9]+" minor ${version})
+  if(minor VERSION_LESS_EQUAL CAIRN_LLAMA_TRIED)
+    set(warning "NOT Warning")
+  endif()
+  expect("${version}" 0 "took ${version}" "${warning}")
 endforeach()
+# A later patch of the newest that was tried is no news.
+expect("${CAIRN_LLAMA_TRIED}.0" 0 "NOT Warning")
 # One that is too old does not hide another, and the first that can be used is taken.
 expect("0.6.0;1.0.0;0.7.0" 0 "took 1\\.0\\.0" "NOT was loaded")
 expect("0.7.0;1.0.0" 0 "took 0\\.7\\.0" "NOT Warning")
