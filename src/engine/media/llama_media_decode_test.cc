@@ -15,6 +15,7 @@
 
 #include "engine/llama/model/llama_params.h"
 #include "engine/media/llama_media_encoder.h"
+#include "engine/media/llama_mtmd_calls.h"
 #include "engine/media/llama_projector.h"
 #include "media/media_tokens.h"
 #include "testing/engine/test_models.h"
@@ -130,12 +131,12 @@ std::vector<float> LogitsOfHelper(const LlamaOptions& options,
   MtmdBitmapPtr bitmap(mtmd_bitmap_init(image.width, image.height, image.rgb.data()));
   MtmdChunksPtr chunks(mtmd_input_chunks_init());
   const std::string marker = mtmd_get_marker(projector->context.get());
-  const mtmd_input_text text = {marker.c_str(), marker.size(), false, true};
   const mtmd_bitmap* bitmaps = bitmap.get();
-  EXPECT_EQ(mtmd_tokenize(projector->context.get(), chunks.get(), &text, &bitmaps, 1), 0);
-  EXPECT_EQ(mtmd_helper_eval_chunks(projector->context.get(), context.get(), chunks.get(), past, 0,
-                                    static_cast<int32_t>(params->n_batch), false, &past),
-            0);
+  EXPECT_EQ(TokenizeMedia(projector->context.get(), chunks.get(), marker.c_str(), &bitmaps, 1), 0);
+  EXPECT_EQ(
+      CallWithDefaults(mtmd_helper_eval_chunks, projector->context.get(), context.get(),
+                       chunks.get(), past, 0, static_cast<int32_t>(params->n_batch), false, &past),
+      0);
   decode(Text(40, 120));
   const float* logits = llama_get_logits_ith(context.get(), -1);
   return {logits, logits + llama_vocab_n_tokens(llama_model_get_vocab(model))};

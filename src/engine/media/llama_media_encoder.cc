@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "base/check.h"
 #include "engine/llama/backend/computing_libraries.h"
 #include "engine/llama/state/state_facts.h"
+#include "engine/media/llama_mtmd_calls.h"
 #include "engine/media/llama_projector.h"
 
 namespace cairn {
@@ -29,14 +29,14 @@ bool IsEmpty(const DecodedMedium& medium) {
 
 MtmdBitmapPtr ToBitmap(const DecodedMedium& medium, bool with_content) {
   if (medium.kind == MediumKind::kAudio) {
-    return MtmdBitmapPtr(mtmd_bitmap_init_from_audio(
-        medium.samples.size(), with_content ? medium.samples.data() : nullptr));
+    return MtmdBitmapPtr(CallWithDefaults(mtmd_bitmap_init_from_audio, medium.samples.size(),
+                                          with_content ? medium.samples.data() : nullptr));
   }
   const size_t bytes = size_t{3} * medium.width * medium.height;
   CHECK(!with_content || medium.rgb.size() == bytes);
   const auto* pixels = reinterpret_cast<const unsigned char*>(medium.rgb.data());
-  return MtmdBitmapPtr(
-      mtmd_bitmap_init(medium.width, medium.height, with_content ? pixels : nullptr));
+  return MtmdBitmapPtr(CallWithDefaults(mtmd_bitmap_init, medium.width, medium.height,
+                                        with_content ? pixels : nullptr));
 }
 
 bool IsText(const mtmd_input_chunk* chunk) {
@@ -73,7 +73,8 @@ std::vector<RowPosition> PositionsOf(const mtmd_input_chunk* chunk) {
       positions.push_back({position, position, position});
       continue;
     }
-    const mtmd_decoder_pos position = mtmd_image_tokens_get_decoder_pos(image, /*pos_0=*/0, i);
+    const mtmd_decoder_pos position =
+        CallWithDefaults(mtmd_image_tokens_get_decoder_pos, image, /*pos_0=*/0, i);
     positions.push_back({position.t, position.y, position.x});
   }
   return positions;
@@ -123,13 +124,11 @@ Result<MtmdChunksPtr> LlamaMediaEncoder::Parts::Tokenize(const DecodedMedium& me
   }
   const MtmdBitmapPtr bitmap = ToBitmap(medium, with_content);
   const mtmd_bitmap* bitmaps[] = {bitmap.get()};
-  const char* marker = mtmd_get_marker(context());
-  const mtmd_input_text text = {marker, std::strlen(marker), /*add_special=*/false,
-                                /*parse_special=*/true};
   MtmdChunksPtr chunks(mtmd_input_chunks_init());
   std::string reason;
   try {
-    if (mtmd_tokenize(context(), chunks.get(), &text, bitmaps, 1) == 0) return chunks;
+    const char* marker = mtmd_get_marker(context());
+    if (TokenizeMedia(context(), chunks.get(), marker, bitmaps, 1) == 0) return chunks;
   } catch (const std::exception& e) {
     reason = std::string(": ") + e.what();
   }
@@ -141,7 +140,8 @@ Result<EncodedPiece> LlamaMediaEncoder::Parts::EncodeChunk(const mtmd_input_chun
   std::string reason;
   const float* rows = nullptr;
   try {
-    if (mtmd_encode_chunk(context(), chunk) == 0) rows = mtmd_get_output_embd(context());
+    if (CallWithDefaults(mtmd_encode_chunk, context(), chunk) == 0)
+      rows = mtmd_get_output_embd(context());
   } catch (const std::exception& e) {
     reason = std::string(": ") + e.what();
   }
@@ -151,7 +151,7 @@ Result<EncodedPiece> LlamaMediaEncoder::Parts::EncodeChunk(const mtmd_input_chun
   EncodedPiece piece;
   piece.rows = mtmd_input_chunk_get_n_tokens(chunk);
   piece.positions = static_cast<size_t>(mtmd_input_chunk_get_n_pos(chunk));
-  piece.non_causal = mtmd_decode_use_non_causal(context(), chunk);
+  piece.non_causal = CallWithDefaults(mtmd_decode_use_non_causal, context(), chunk);
   if (uses_mrope) piece.row_positions = PositionsOf(chunk);
   piece.embeddings.assign(rows, rows + piece.rows * embedding_size);
   if (!std::all_of(piece.embeddings.begin(), piece.embeddings.end(),

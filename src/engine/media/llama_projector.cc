@@ -11,6 +11,7 @@
 
 #include "engine/llama/backend/llama_log.h"
 #include "engine/llama/model/llama_digest.h"
+#include "engine/media/llama_mtmd_calls.h"
 
 namespace cairn {
 namespace {
@@ -129,8 +130,8 @@ Result<LlamaProjector> LoadProjector(const MediaEncoderOptions& options,
       model = projector.frame.get();
     }
     if (model != nullptr) {
-      projector.context.reset(mtmd_init_from_file(options.projector_path.c_str(), model,
-                                                  ParamsOf(options, projector.threads)));
+      projector.context.reset(CallWithDefaults(mtmd_init_from_file, options.projector_path.c_str(),
+                                               model, ParamsOf(options, projector.threads)));
     }
     if (projector.context != nullptr) return projector;
     reason = WithoutFunction(errors.Because());

@@ -32,8 +32,8 @@ Result<Function> RpcFunction(const char* name) {
       backend == nullptr ? nullptr : ggml_backend_reg_get_proc_address(backend, name);
   if (found == nullptr) {
     return Fail(ErrorCode::kUnsupported,
-                "ggml's RPC backend is not installed; install libggml0-backend-rpc, or run "
-                "CAIRN_BACKENDS=rpc make setup");
+                "ggml's RPC backend is not installed; install it (Debian: libggml0-backend-rpc, or "
+                "with the number of your libggml), or run CAIRN_BACKENDS=rpc make setup");
   }
   return reinterpret_cast<Function>(found);
 }
