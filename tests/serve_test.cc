@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -334,6 +335,22 @@ TEST(ServeProgram, FlagsThatAreWrongSayWhatTheyTake) {
   EXPECT_EQ(RunProgram(model + "--chat-template nothing").first, 1);
   EXPECT_NE(RunProgram(model + "--grid 128 --ubatch-size 64").second.find("--grid 128"),
             std::string::npos);
+}
+
+TEST(ServeProgram, CommandsAndFlagsThatAreMistypedSayWhatWasMeant) {
+  const std::vector<std::pair<std::string, std::string>> meant = {
+      {"serv", "did you mean cairn serve?"},
+      {"-m " + MadeModel(), "did you mean cairn serve -m …?"},
+      {"serve " + MadeModel(), "did you mean cairn serve -m " + MadeModel() + "?"},
+      {"serve --ctx-szie 4096", "did you mean --ctx-size?"},
+      {"serve --log-level warnin", "did you mean warning?"},
+  };
+  for (const auto& [arguments, hint] : meant) {
+    const auto [code, said] = RunProgram(arguments);
+    EXPECT_EQ(code, 1) << arguments;
+    EXPECT_NE(said.find(hint), std::string::npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  }
 }
 
 TEST(ServeProgram, ExactReuseOfSeveralSlotsExcludesOneBuffer) {

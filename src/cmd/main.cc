@@ -7,12 +7,12 @@
 #include <exception>
 
 #include "cmd/cache/cache.h"
+#include "cmd/command_line_mistake.h"
 #include "cmd/environment_flags.h"
 #include "cmd/front/front_file.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
 #include "cmd/rpc/rpc_server.h"
-#include "cmd/serve/key_flags.h"
 #include "cmd/serve/models/serve_models.h"
 #include "cmd/serve/serve.h"
 #include "cmd/short_flags.h"
@@ -53,7 +53,7 @@ int Main(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   const std::vector<std::string> shown = arguments;
   app.failure_message([&shown](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + HideKeys(error.what(), shown) + " (see --help)\n";
+    return CommandLineMistake(*failed, shown, error) + "\n";
   });
 
   ServeOptions serve_options;
@@ -77,7 +77,8 @@ int Main(std::vector<std::string> arguments) {
   arguments = SpellOutShortFlags(std::move(arguments));
   const auto environment = ReadEnvironmentFlags(ProcessEnvironment(), arguments);
   if (!environment) {
-    std::fprintf(stderr, "serve: %s (see --help)\n", environment.error().message.c_str());
+    std::fprintf(stderr, "cairn serve: %s (see cairn serve --help)\n",
+                 environment.error().message.c_str());
     return 1;
   }
   arguments.insert(arguments.end(), environment->arguments.begin(), environment->arguments.end());

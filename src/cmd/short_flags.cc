@@ -1,5 +1,6 @@
 #include "cmd/short_flags.h"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -11,7 +12,7 @@ struct ShortFlag {
   std::string_view long_form;
 };
 
-constexpr std::array<ShortFlag, 42> kShortFlags{{
+constexpr std::array<ShortFlag, 44> kShortFlags{{
     {"-hf", "--hf-repo"},
     {"-hfr", "--hf-repo"},
     {"-hff", "--hf-file"},
@@ -54,7 +55,12 @@ constexpr std::array<ShortFlag, 42> kShortFlags{{
     {"--hf-repo-draft", "--spec-draft-hf"},
     {"--n-gpu-layers", "--gpu-layers"},
     {"--n-predict", "--predict"},
+    {"--temperature", "--temp"},
+    {"--n-gpu-layers-draft", "--spec-draft-ngl"},
 }};
+
+constexpr std::array<std::string_view, 6> kAlwaysSo = {"jinja", "metrics",       "slots",
+                                                       "props", "cont-batching", "warmup"};
 
 }  // namespace
 
@@ -69,6 +75,18 @@ std::vector<std::string> SpellOutShortFlags(std::vector<std::string> arguments) 
     }
   }
   return arguments;
+}
+
+std::vector<std::string> LongFormsOfOthers() {
+  std::vector<std::string> names;
+  for (const ShortFlag& flag : kShortFlags) {
+    if (flag.short_form.starts_with("--")) names.emplace_back(flag.short_form);
+  }
+  return names;
+}
+
+bool IsAlwaysSo(std::string_view name) {
+  return std::find(kAlwaysSo.begin(), kAlwaysSo.end(), name) != kAlwaysSo.end();
 }
 
 }  // namespace cairn

@@ -16,5 +16,12 @@ TEST(ShortFlags, LeavesValuesAndUnknownFlagsAlone) {
             (std::vector<std::string>{"-c", "4096", "-x", "fa"}));
 }
 
+TEST(ShortFlags, OfLlamaServerWithAnotherLongNameAreListed) {
+  for (const std::string& name : LongFormsOfOthers()) {
+    EXPECT_TRUE(name.starts_with("--")) << name;
+    EXPECT_NE(SpellOutShortFlags({name}).front(), name);
+  }
+}
+
 }  // namespace
 }  // namespace cairn

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "base/number_text.h"
 #include "base/read_file.h"
 #include "cmd/short_flags.h"
@@ -32,9 +33,6 @@ constexpr std::array<std::string_view, 14> kFlagsOfOneModel = {
     "--trace-events", "--trace-out",  "--kv-events-replay", "--kv-events"};
 // One of them says which model a section is about.
 constexpr std::array<std::string_view, 3> kSources = {"--model", "--hf-repo", "--model-url"};
-// Keys of llama-server that change nothing here if they are true: it is always so.
-constexpr std::array<std::string_view, 6> kAlwaysSo = {"jinja", "metrics",       "slots",
-                                                       "props", "cont-batching", "warmup"};
 
 template <typename Names>
 bool IsOneOf(std::string_view name, const Names& names) {
@@ -111,13 +109,15 @@ class SectionReader {
     if (!known) return tl::unexpected(known.error());
     if (*known) return {};
     const auto is = ParseBool(value);
-    if (IsOneOf(key, kAlwaysSo) && is == true) {
+    if (IsAlwaysSo(key) && is == true) {
       ignored_.insert(key);
       return {};
     }
     bool negated = false;
     const CLI::Option* const option = FindOption(key, &negated);
-    if (option == nullptr) return Wrong(section, "there is no flag '" + key + "'");
+    if (option == nullptr) {
+      return Wrong(section, "there is no flag '" + key + "'" + DidYouMean(key, Names()));
+    }
     const std::string flag = FlagName(*option);
     if (IsOneOf(flag, kRouterFlags) && flag != "--cache-ram") {
       return Wrong(section, "'" + key + "' is the router's, not a model's; give it as " + flag);
@@ -169,6 +169,16 @@ class SectionReader {
       return option;
     }
     return nullptr;
+  }
+
+  // The long names of all flags, without dashes.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : serve_->get_options()) {
+      if (option->get_group().empty()) continue;
+      names.insert(names.end(), option->get_lnames().begin(), option->get_lnames().end());
+    }
+    return names;
   }
 
   CLI::App app_;

@@ -123,6 +123,11 @@ TEST(ModelPresets, RefuseNamesThatAreNotUnique) {
             "section [qwen]: the alias 'x' is taken by 'gemma'");
 }
 
+TEST(ModelPresets, NameTheFlagThatAMistypedKeyMeant) {
+  EXPECT_EQ(Make("[qwen]\nctx-szie = 4096\n").error().message,
+            "section [qwen]: there is no flag 'ctx-szie'; did you mean ctx-size?");
+}
+
 TEST(ModelPresets, RefuseMoreModelsAtTheStartThanMayBeLoaded) {
   ServeOptions options;
   options.models.models_max = 1;
