@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lab/maker/llama_model_maker.h"
 #include "served.h"
@@ -17,6 +21,16 @@ std::string WriteModelOf(const ModelShape& shape, const std::string& name) {
   EXPECT_TRUE(recipe.has_value());
   EXPECT_TRUE(WriteModel(*recipe, path, {"q8_0", {}}).has_value());
   return path;
+}
+
+// Replaces the bytes of a model's file; the two texts have the same length.
+void ReplaceInFile(const std::string& path, std::string_view text, std::string_view by) {
+  std::string bytes = ReadFile(path).value_or("");
+  const size_t at = bytes.find(text);
+  ASSERT_NE(at, std::string::npos);
+  ASSERT_EQ(text.size(), by.size());
+  bytes.replace(at, by.size(), by);
+  std::ofstream(path, std::ios::binary) << bytes;
 }
 
 class InfillRerankTest : public test::ServedTest {
@@ -95,6 +109,43 @@ TEST_F(InfillRerankTest, DocumentsAreRankedByAModelWithAHead) {
 
 TEST_F(InfillRerankTest, AModelWithoutAHeadIsNotServedForRanking) {
   EXPECT_NE(Refusal({"--reranking"}).find("classification head"), std::string::npos);
+}
+
+TEST_F(InfillRerankTest, AModelWhoseTemplateCannotBeReadIsServedForWhatNeedsNone) {
+  ModelShape shape;
+  shape.architecture = "llama";
+  path_ = WriteModelOf(shape, "template");
+  ReplaceInFile(path_, "{%- endfor -%}", "{%- with x -%}");
+  Serve({"--cache-disk", "0", "--no-warm", "--embeddings"}, path_);
+  const std::string log = Log();
+  const size_t warned = log.find("the chat template cannot be read");
+  ASSERT_NE(warned, std::string::npos) << log;
+  EXPECT_EQ(log.find("the chat template cannot be read", warned + 1), std::string::npos) << log;
+  EXPECT_EQ(Answer("/v1/embeddings", {{"input", "A fish."}})["data"].size(), 1u);
+  Answer("/completion", {{"prompt", "A fish"}, {"n_predict", 4}});
+  EXPECT_EQ(Get("/props").status, 200);
+  const Json question = {
+      {"max_tokens", 4},
+      {"messages", Json::array({{{"role", "user"}, {"content", "A fish?"}}})},
+  };
+  const std::vector<std::pair<std::string, Json>> requests = {
+      {"/v1/chat/completions", question},
+      {"/v1/messages", question},
+      {"/v1/messages/count_tokens", question},
+      {"/apply-template", question},
+      {"/v1/responses", Json::object({{"input", "A fish?"}})},
+  };
+  for (const auto& [path, body] : requests) {
+    const HttpReply reply = Post(path, body);
+    EXPECT_EQ(reply.status, 501) << path << ": " << reply.body;
+    EXPECT_NE(reply.body.find("the chat template cannot be read"), std::string::npos) << path;
+    EXPECT_NE(reply.body.find("--chat-template"), std::string::npos) << path;
+  }
+  Serve({"--cache-disk", "0", "--no-warm", "--chat-template", "chatml"}, path_);
+  EXPECT_EQ(Post("/v1/chat/completions", question).status, 200);
+  // One that a flag gives is the user's to mend.
+  EXPECT_NE(Refusal({"--chat-template", "{% with x %}"}, path_).find("cannot be read"),
+            std::string::npos);
 }
 
 }  // namespace

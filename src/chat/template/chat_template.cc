@@ -167,10 +167,13 @@ class ChatTemplate::Program {
   const std::string eos_text_;
 };
 
-ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program)
+ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program,
+                           std::string unreadable)
     : source_(std::move(source)),
       program_(std::move(program)),
+      unreadable_(std::move(unreadable)),
       caps_([this] {
+        if (program_ == nullptr) return TemplateCaps();
         const auto render = [this](const Json& messages, const Tools& tools) {
           RenderInput input{.messages = messages, .tools = tools};
           input.now_unix_s = 1;
@@ -203,8 +206,14 @@ Result<std::unique_ptr<ChatTemplate>> ChatTemplate::Parse(std::string source, st
   }
 }
 
+std::unique_ptr<ChatTemplate> ChatTemplate::Unreadable(std::string source, std::string why) {
+  return std::unique_ptr<ChatTemplate>(
+      new ChatTemplate(std::move(source), nullptr, std::move(why)));
+}
+
 Result<std::string> ChatTemplate::Render(const Conversation& conversation,
                                          bool add_generation_prompt) const {
+  if (program_ == nullptr) return Fail(ErrorCode::kUnsupported, unreadable_);
   try {
     Result<Json> messages = TemplateMessages(conversation, caps_);
     if (!messages) return tl::unexpected(messages.error());

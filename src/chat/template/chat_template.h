@@ -23,10 +23,15 @@ class ChatTemplate {
   // kInvalidArgument if the source is not a template; the message names row and column.
   static Result<std::unique_ptr<ChatTemplate>> Parse(std::string source, std::string bos_text,
                                                      std::string eos_text);
+  // Returns a template that renders nothing: Render returns kUnsupported with `why`, and the rest
+  // is that of a template without any ability. For a server whose other routes need no template.
+  static std::unique_ptr<ChatTemplate> Unreadable(std::string source, std::string why);
   ~ChatTemplate();
   ChatTemplate(const ChatTemplate&) = delete;
   ChatTemplate& operator=(const ChatTemplate&) = delete;
 
+  // Empty unless it was made by Unreadable.
+  const std::string& unreadable() const { return unreadable_; }
   // Returns the prompt. It may begin with bos_text; the tokenizer must then not add another one.
   // Returns kInvalidArgument if the template refused the conversation (with its message), if it
   // could not be rendered, or if a part of the conversation is not valid.
@@ -42,10 +47,11 @@ class ChatTemplate {
  private:
   class Program;
 
-  ChatTemplate(std::string source, std::unique_ptr<Program> program);
+  ChatTemplate(std::string source, std::unique_ptr<Program> program, std::string unreadable = "");
 
   const std::string source_;
-  const std::unique_ptr<const Program> program_;
+  const std::unique_ptr<const Program> program_;  // null if it is unreadable
+  const std::string unreadable_;
   const TemplateCaps caps_;
   std::shared_ptr<const LearnedCalls> learned_calls_;
   const ReasoningTags reasoning_tags_;

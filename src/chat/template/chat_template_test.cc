@@ -32,6 +32,18 @@ TEST(ChatTemplate, SaysWhereABadTemplateGoesWrong) {
   EXPECT_EQ(parsed.error().message.find('\n'), std::string::npos) << parsed.error().message;
 }
 
+TEST(ChatTemplate, ThatIsUnreadableRendersNothingAndSaysWhy) {
+  const auto unreadable = ChatTemplate::Unreadable("<think>{% with x %}", "it is none");
+  const auto rendered = unreadable->Render({.messages = {User("U")}}, true);
+  ASSERT_FALSE(rendered.has_value());
+  EXPECT_EQ(rendered.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(rendered.error().message, "it is none");
+  EXPECT_EQ(unreadable->unreadable(), "it is none");
+  EXPECT_EQ(unreadable->source(), "<think>{% with x %}");
+  EXPECT_EQ(unreadable->learned_calls(), nullptr);
+  EXPECT_FALSE(unreadable->caps().knows_tools());
+}
+
 TEST(ChatTemplate, PassesOnTheTemplatesOwnRefusal) {
   const auto chat_template = Parsed("{{ raise_exception('roles must alternate') }}");
   EXPECT_EQ(Render(*chat_template, {.messages = {User("x")}}),

@@ -462,16 +462,9 @@ class ServeRun {
   }
 
   Status ParseTemplate() {
-    auto source = TemplateSource(options_, engine_->info());
-    if (!source) return tl::unexpected(source.error());
-    auto parsed =
-        ChatTemplate::Parse(std::move(*source), engine_->info().bos_text, engine_->info().eos_text);
-    if (!parsed) {
-      return Fail(parsed.error().code,
-                  "the chat template cannot be read: " + parsed.error().message +
-                      "; give another one with --chat-template");
-    }
-    template_ = std::move(*parsed);
+    auto loaded = LoadTemplate(options_, engine_->info(), logger_.sink());
+    if (!loaded) return tl::unexpected(loaded.error());
+    template_ = *std::move(loaded);
     return {};
   }
 

@@ -15,6 +15,18 @@ Result<std::string> ReadTemplateFile(const std::string& path) {
   return text;
 }
 
+// The text of the chat template of the flags, or else of the model.
+Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
+  if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
+  const bool is_text = options.chat_template.find('{') != std::string::npos;
+  if (is_text) return options.chat_template;
+  if (options.chat_template.empty() && !info.chat_template.empty()) return info.chat_template;
+  const auto builtin = BuiltinTemplate(
+      options.chat_template.empty() ? kDefaultTemplate : std::string_view(options.chat_template));
+  if (!builtin) return tl::unexpected(builtin.error());
+  return std::string(*builtin);
+}
+
 }  // namespace
 
 size_t SlotsOf(const ServeOptions& options) {
@@ -32,15 +44,23 @@ Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path) 
   return script;
 }
 
-Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
-  if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
-  const bool is_text = options.chat_template.find('{') != std::string::npos;
-  if (is_text) return options.chat_template;
-  if (options.chat_template.empty() && !info.chat_template.empty()) return info.chat_template;
-  const auto builtin = BuiltinTemplate(
-      options.chat_template.empty() ? kDefaultTemplate : std::string_view(options.chat_template));
-  if (!builtin) return tl::unexpected(builtin.error());
-  return std::string(*builtin);
+Result<std::unique_ptr<ChatTemplate>> LoadTemplate(const ServeOptions& options,
+                                                   const ModelInfo& info, const LogSink& log) {
+  auto source = TemplateSource(options, info);
+  if (!source) return tl::unexpected(source.error());
+  auto parsed = ChatTemplate::Parse(*source, info.bos_text, info.eos_text);
+  if (parsed) return parsed;
+  const std::string& why = parsed.error().message;
+  if (!options.chat_template.empty() || !options.chat_template_file.empty()) {
+    return Fail(parsed.error().code, why + "; give another one with --chat-template");
+  }
+  if (log) {
+    log(LogLevel::kWarning, "the model's own template is of no use: " + why +
+                                "; requests with messages are refused until another one is given "
+                                "with --chat-template");
+  }
+  return ChatTemplate::Unreadable(*std::move(source),
+                                  why + "; the server needs another one, from --chat-template");
 }
 
 }  // namespace cairn

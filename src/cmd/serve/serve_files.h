@@ -7,7 +7,9 @@
 #include <string>
 
 #include "api/answer/answer_script.h"
+#include "base/log.h"
 #include "base/result.h"
+#include "chat/template/chat_template.h"
 #include "cmd/serve/serve.h"
 #include "engine/engine.h"
 
@@ -16,8 +18,11 @@ namespace cairn {
 // Loads the script. Null if `path` is empty. Errors are those of the file or of its content.
 Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path);
 
-// Returns the text of the chat template of the flags, or else of the model.
-Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info);
+// Returns the chat template of the flags, or else of the model. One of a flag that cannot be read
+// is an error. The model's own is logged and returned as unreadable, because completions,
+// embeddings and reranking need none; requests with messages are then refused with the reason.
+Result<std::unique_ptr<ChatTemplate>> LoadTemplate(const ServeOptions& options,
+                                                   const ModelInfo& info, const LogSink& log);
 
 }  // namespace cairn
 
