@@ -1,5 +1,7 @@
 #include "cmd/serve/disk_cache.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <random>
@@ -8,7 +10,9 @@
 #include "cmd/cache/cache_folder.h"
 #include "cmd/serve/cache_flags.h"
 #include "store/codec/codec.h"
+#include "store/disk/disk_files.h"
 #include "store/identity.h"
+#include "store/put_file.h"
 
 namespace cairn {
 namespace {
@@ -32,6 +36,27 @@ Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, const CutR
     *identity += "cut_gap=position/" + std::to_string(cuts.gap_divisor) + "\n";
   }
   return identity;
+}
+
+// Writes a small file and removes it.
+Status TryFolder(Fs* fs, const std::string& folder) {
+  const std::string name = std::string(kTempPrefix) + "trial-" + std::to_string(getpid());
+  Status written = PutFile(fs, folder, name, BytesOf("trial"));
+  if (written) {
+    static_cast<void>(fs->Remove(folder + "/" + name));
+  } else if (written.error().code == ErrorCode::kNotFound) {
+    written.error().code = ErrorCode::kUnavailable;  // a part of the path is a file
+  }
+  return written;
+}
+
+void TrySlotFolder(Fs* fs, const std::string& folder, const LogSink& log) {
+  if (folder.empty() || !log) return;
+  const Status taken = TryFolder(fs, folder);
+  if (taken) return;
+  log(LogLevel::kWarning, "--slot-save-path " + taken.error().message +
+                              "; let this user write there, or name another folder. Until then no "
+                              "slot can be saved");
 }
 
 }  // namespace
@@ -76,6 +101,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   cache.slot_files.saved_as = cache.saved_as;
   cache.slot_files.codec = cache.codec;
   cache.slot_files.needs_snapshots = engine->traits().NeedsSnapshots();
+  if (callbacks.tries_folders) TrySlotFolder(cache.fs.get(), options.slot_save_path, callbacks.log);
   if (!keeps) return cache;
   DiskStoreOptions disk;
   disk.folder = CacheFolderOf(options);
@@ -94,6 +120,11 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.trace = callbacks.trace;
   // For people who look into the folder. If it cannot be written, the store reports the error.
   static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
+  if (callbacks.tries_folders) {
+    const Status taken =
+        TryFolder(cache.fs.get(), disk.folder + "/" + ToText(cache.saved_as.fingerprint));
+    if (!taken) disk.trouble = taken.error();
+  }
   cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));
   return cache;
 }

@@ -35,6 +35,9 @@ struct DiskCallbacks {
   TraceEvents* trace = nullptr;
   std::function<void(const ObjectHeader&)> on_written = {};
   std::function<void(const ObjectName&)> on_used = {};
+  // Write a file into each folder first, so that one that takes none is logged at the start, and
+  // not when there is something to save. It is used all the same: it may take files later.
+  bool tries_folders = false;
 };
 
 struct DiskCache {

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/llama/llama_engine.h"
@@ -64,6 +66,40 @@ TEST_F(DiskCacheTest, ReadsTheFilesOfTheOtherCodec) {
     return Open(Options(codec), engine.get()).saved_as.fingerprint;
   };
   EXPECT_EQ(fingerprint("raw"), fingerprint("lossless"));
+}
+
+// The folder's parent is a file, which stops root too.
+TEST_F(DiskCacheTest, SaysAtTheStartThatAFolderTakesNoFiles) {
+  const auto engine = LoadedEngine();
+  ASSERT_NE(engine, nullptr);
+  std::ofstream(folder_) << "no folder";
+  ServeOptions options = Options("raw");
+  options.cache_folder = folder_ + "/cache";
+  options.slot_save_path = folder_ + "/slots";
+  DiskCallbacks callbacks{{}, Log()};
+  callbacks.tries_folders = true;
+  const auto opened =
+      OpenDiskCache(options, ApiKeys(), engine.get(), ReuseMode::kLive, {}, std::move(callbacks));
+  ASSERT_TRUE(opened.has_value()) << opened.error().message;
+  ASSERT_EQ(log_.size(), 2u);
+  EXPECT_TRUE(log_[0].starts_with("--slot-save-path \"" + folder_ + "/slots")) << log_[0];
+  EXPECT_TRUE(log_[1].starts_with("disk cache: \"" + folder_ + "/cache")) << log_[1];
+  EXPECT_NE(log_[1].find("Until then nothing is saved"), std::string::npos) << log_[1];
+  EXPECT_NE(opened->store, nullptr) << "it may take files later";
+}
+
+TEST_F(DiskCacheTest, LeavesNothingOfTheTrialInAFolderThatTakesFiles) {
+  const auto engine = LoadedEngine();
+  ASSERT_NE(engine, nullptr);
+  DiskCallbacks callbacks{{}, Log()};
+  callbacks.tries_folders = true;
+  const auto opened = OpenDiskCache(Options("raw"), ApiKeys(), engine.get(), ReuseMode::kLive, {},
+                                    std::move(callbacks));
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_TRUE(log_.empty());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+    EXPECT_EQ(entry.path().filename().string().find("trial"), std::string::npos) << entry.path();
+  }
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ class ServeRun {
       scheduling.boundary_gap_divisor = BoundaryGapDivisor(engine_->traits(), policies->reuse);
     }
     DiskCallbacks callbacks = Callbacks();
+    callbacks.tries_folders = true;
     remote_.Watch(&callbacks);
     auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
                               CutRulesOf(*engine_, scheduling), std::move(callbacks));

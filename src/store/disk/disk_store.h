@@ -33,6 +33,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,6 +75,8 @@ struct DiskStoreOptions {
   std::function<void(const ObjectName&)> on_used = {};
   LogSink log;
   TraceEvents* trace = nullptr;  // outlives the store; may be null
+  // A failure that the caller met in the folder: logged and counted as one of the store's own.
+  std::optional<Error> trouble = {};
 };
 
 class DiskStore {

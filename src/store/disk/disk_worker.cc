@@ -47,6 +47,7 @@ DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
       queue_(options_.queue_bytes_max),
       folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }) {
   CHECK(options_.scan_interval_s > 0 && options_.found_bytes_max > 0);
+  if (options_.trouble) trouble_.Note(*options_.trouble);
 }
 
 DiskStore::Events DiskWorker::TakeEvents() {

@@ -117,8 +117,12 @@ void DiskWriter::Encode(Job* job) const {
 
 Status DiskWriter::MakeModelFolder() {
   if (folder_made_) return {};
-  if (Status made = listing_->fs().MakeFolders(listing_->PathOf(listing_->own_model())); !made)
-    return made;
+  Status made = listing_->fs().MakeFolders(listing_->PathOf(listing_->own_model()));
+  // A part of the path is a file. That is no miss, of which nothing is logged.
+  if (!made && made.error().code == ErrorCode::kNotFound) {
+    made.error().code = ErrorCode::kUnavailable;
+  }
+  if (!made) return made;
   folder_made_ = true;
   return {};
 }
