@@ -18,24 +18,18 @@ size_t NaturalEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t positi
   return position < last ? last : boundary;
 }
 
-// Returns where the next medium begins, or the prompt's end.
-size_t MediumAfter(const PromptCuts& cuts, size_t position) {
-  do {
-    position = cuts.BoundaryAfter(position);
-  } while (position < cuts.tokens() && !cuts.IsMedium(position));
-  return position;
-}
-
 }  // namespace
 
 size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop,
                     bool is_clean) {
   CHECK(position < cuts.tokens());
   if (cuts.IsMedium(position)) return cuts.BoundaryAfter(position);
+  // A chunk of text never has a token of a medium: those are no tokens of the vocabulary.
+  const size_t medium = cuts.MediumAfter(position);
   if (rules.whole_behind_clean && !(is_clean && cuts.Has(position))) {
-    return std::min(position + rules.chunk_tokens_max, MediumAfter(cuts, position));
+    return std::min(position + rules.chunk_tokens_max, medium);
   }
-  size_t end = NaturalEnd(cuts, rules, position);
+  size_t end = std::min(NaturalEnd(cuts, rules, position), medium);
   if (stop > position && cuts.Has(position)) {
     const size_t before = cuts.AtOrBefore(stop);
     end = std::min(end, before > position ? before : stop);

@@ -34,6 +34,9 @@ struct ChunkRules {
 // that is more than a ubatch away. From a position that is no cut, the first chunk only goes to a
 // cut, so that the chunks after it do not depend on where checkpoints are taken. `is_clean`:
 // whether the sequence is (base/provenance.h); if not, see whole_behind_clean.
+//
+// A medium that begins at `position` is a chunk of its own, however long. Every other chunk ends
+// where a medium begins, and has at most chunk_tokens_max tokens.
 size_t NextChunkEnd(const PromptCuts& cuts, const ChunkRules& rules, size_t position, size_t stop,
                     bool is_clean = true);
 

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+
 #include "media/media_tokens.h"
+#include "testing/base/played_share.h"
 
 namespace cairn {
 namespace {
@@ -97,6 +101,81 @@ TEST(NextChunkEnd, IsAMediumsBeginningAndEndBehindAnAnswerToo) {
   EXPECT_EQ(NextChunkEnd(cuts, rules, 30, 0, false), 100u);
   EXPECT_EQ(NextChunkEnd(cuts, rules, 100, 0, false), 140u);
   EXPECT_EQ(NextChunkEnd(cuts, rules, 140, 0, false), 300u);
+}
+
+// A server with -b 32 gave libllama the first tokens of an image as text.
+TEST(NextChunkEnd, IsAMediumsBeginningWhereTheUbatchIsSmallerThanTheGrid) {
+  ChunkRules rules{32};
+  rules.off_cut_min = 8;
+  Tokens prompt(36, 7);
+  const Tokens medium = MediaTokens({1, 2}, 16, 16);
+  prompt.insert(prompt.end(), medium.begin(), medium.end());
+  prompt.resize(100, 7);
+  const PromptCuts cuts({.grid_tokens = 64}, prompt);
+  EXPECT_EQ(NextChunkEnd(cuts, rules, 0, 0), 32u);
+  EXPECT_EQ(NextChunkEnd(cuts, rules, 32, 0), 36u);
+  EXPECT_EQ(NextChunkEnd(cuts, rules, 36, 0), 52u);
+}
+
+// A prompt of texts and media, and all that decides how it is cut.
+struct RandomPrompt {
+  explicit RandomPrompt(uint64_t seed) : random(seed) {
+    rules.chunk_tokens_max = 1 + Random(seed % 2 == 0 ? 40 : 600);
+    rules.off_cut_min = 1 + Random(100);
+    rules.whole_behind_clean = Random(2) == 0;
+    cut_rules.grid_tokens = 1 + Random(130);
+    if (Random(2) == 0) cut_rules.message_starts = {kStart};
+    if (Random(2) == 0) cut_rules.gap_divisor = 1 + Random(64);
+    for (size_t parts = 1 + Random(8); parts > 0; --parts) {
+      const size_t text = Random(Random(2) == 0 ? 12 : 300);
+      for (size_t i = 0; i < text; ++i) prompt.push_back(static_cast<Token>(Random(12)));
+      if (Random(3) == 0) continue;
+      const size_t rows = kMediumRowsMin + Random(Random(2) == 0 ? 30 : 700);
+      const Tokens medium = MediaTokens({seed, parts}, rows, 1 + Random(rows));
+      prompt.insert(prompt.end(), medium.begin(), medium.end());
+    }
+    if (prompt.empty() || Random(2) == 0) prompt.push_back(1);
+  }
+  size_t Random(size_t below) { return random() % below; }
+
+  static constexpr Token kStart = 9;
+  std::mt19937_64 random;
+  ChunkRules rules;
+  CutRules cut_rules;
+  Tokens prompt;
+};
+
+// Whether the chunk is one that the engine takes at `begin`.
+testing::AssertionResult IsGood(const RandomPrompt& of, size_t begin, size_t end) {
+  const TokenSpan prompt = of.prompt;
+  if (end <= begin) return testing::AssertionFailure() << "no progress at " << begin;
+  if (end > prompt.size()) return testing::AssertionFailure() << "beyond the prompt's end";
+  if (IsMediaToken(prompt[begin])) {
+    if (end == MediumAt(prompt, begin).end) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "the medium at " << begin << " is split at " << end;
+  }
+  if (HasMedia(prompt.subspan(begin, end - begin))) {
+    return testing::AssertionFailure() << "a medium is text in " << begin << " to " << end;
+  }
+  if (end - begin <= of.rules.chunk_tokens_max) return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "longer than a ubatch: " << begin << " to " << end;
+}
+
+TEST(NextChunkEnd, NeverMixesTextAndMediaAndAlwaysAdvances) {
+  for (uint64_t seed = 1; seed <= test::Played(20'000); ++seed) {
+    RandomPrompt of(seed);
+    const TokenSpan prompt = of.prompt;
+    PromptCuts cuts(of.cut_rules, prompt);
+    if (of.Random(3) == 0) cuts.AllowOffGrid(BeforeMedium(prompt, of.Random(prompt.size())));
+    // A resumed prompt begins anywhere but inside a medium.
+    size_t position = of.Random(2) * BeforeMedium(prompt, of.Random(prompt.size()));
+    while (position < prompt.size()) {
+      const size_t stop = of.Random(2) * of.Random(prompt.size() + 1);
+      const size_t end = NextChunkEnd(cuts, of.rules, position, stop, of.Random(2) == 0);
+      ASSERT_TRUE(IsGood(of, position, end)) << "seed " << seed;
+      position = end;
+    }
+  }
 }
 
 }  // namespace

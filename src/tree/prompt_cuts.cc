@@ -98,9 +98,14 @@ size_t PromptCuts::After(size_t position) const {
   return std::min(AtOrBefore(position) + grid_tokens_, boundary);
 }
 
+size_t PromptCuts::MediumAfter(size_t position) const {
+  const auto after = std::upper_bound(media_.begin(), media_.end(), position);
+  return after == media_.end() ? tokens_ : *after;
+}
+
 size_t PromptCuts::FirstAfterAnswer(size_t answer_end, size_t tokens_min) const {
   if (answer_end >= tokens_ || Has(answer_end)) return answer_end;
-  return After(answer_end + std::max<size_t>(tokens_min, 1) - 1);
+  return std::min(After(answer_end + std::max<size_t>(tokens_min, 1) - 1), MediumAfter(answer_end));
 }
 
 size_t PromptCuts::ForCheckpoint(size_t position) const {

@@ -91,8 +91,11 @@ class PromptCuts {
   // The last cut before the end: where a cold run's last chunk begins. REQUIRES: the prompt is not
   // empty.
   size_t Last() const { return AtOrBefore(tokens_ - 1); }
-  // Where the first chunk after an answer ends that has at least `tokens_min` tokens: the answer's
-  // end is seldom a cut, and a chunk of a few tokens costs as much as a long one.
+  // Where the first medium after `position` begins, or the prompt's end.
+  size_t MediumAfter(size_t position) const;
+  // Where the first chunk after an answer ends that has at least `tokens_min` tokens, or fewer
+  // where a medium begins: the answer's end is seldom a cut, and a chunk of a few tokens costs as
+  // much as a long one.
   size_t FirstAfterAnswer(size_t answer_end, size_t tokens_min) const;
   // The cut for a checkpoint that is wanted at `position`: directly before a message-start token it
   // is the boundary behind that token, which the next prompt has too.

@@ -260,5 +260,18 @@ TEST(CleanAfter, DoesNotGrowOverAChunkThatNoColdRunHas) {
   EXPECT_EQ(Clean(0, {0, 64}, {30}), 0U) << "it ignores a boundary";
 }
 
+TEST(PromptCuts, EndTheFirstChunkAfterAnAnswerWhereAMediumBegins) {
+  Tokens prompt(70, 7);
+  const Tokens medium = MediaTokens({1, 2}, 16, 16);
+  prompt.insert(prompt.end(), medium.begin(), medium.end());
+  prompt.resize(300, 7);
+  const PromptCuts cuts(CutRules{64}, prompt);
+  EXPECT_EQ(cuts.MediumAfter(0), 70U);
+  EXPECT_EQ(cuts.MediumAfter(70), 300U);
+  EXPECT_EQ(cuts.FirstAfterAnswer(66, 8), 70U);
+  EXPECT_EQ(cuts.FirstAfterAnswer(20, 64), 70U);
+  EXPECT_EQ(cuts.FirstAfterAnswer(20, 8), 64U);
+}
+
 }  // namespace
 }  // namespace cairn
