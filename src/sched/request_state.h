@@ -5,11 +5,13 @@
 //                  ^                               │
 //                  '────────── preempted ──────────'      (its sampler and its answer come along)
 //
-// Threads: QueuedRequests are guarded by RequestQueue; the rest belongs to the context thread.
+// Threads: QueuedRequests are guarded by RequestQueue, and while they are queued other threads
+// change `refused` alone; the rest belongs to the context thread.
 
 #ifndef CAIRN_SCHED_REQUEST_STATE_H_
 #define CAIRN_SCHED_REQUEST_STATE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -92,18 +94,38 @@ struct RemoteWait {
   double begin_ms = 0;
 };
 
+// Whether a queued request makes room for a client with fewer waiting requests. The thread of that
+// client sets it, under the queue's lock; the context thread reads it without that lock, from what
+// RequestQueue::Ready returned. Only the context thread moves a queued request, under the lock.
+class RefusedFlag {
+ public:
+  RefusedFlag() = default;
+  RefusedFlag(const RefusedFlag& other) noexcept : set_(other.is_set()) {}
+  RefusedFlag& operator=(const RefusedFlag& other) noexcept {
+    set_.store(other.is_set(), std::memory_order_relaxed);
+    return *this;
+  }
+  ~RefusedFlag() = default;
+
+  void Set() { set_.store(true, std::memory_order_relaxed); }
+  bool is_set() const { return set_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> set_ = false;
+};
+
 struct QueuedRequest : RequestState {
   PrefixWait wait = {};
   PrefillEstimate estimate = {};
   PathLoad path_load = {};
   RemoteWait remote = {};
-  bool refused = false;    // it makes room in the queue for a client with fewer waiting requests
+  RefusedFlag refused = {};
   bool preempted = false;  // its slot went to a namespace that had none
 
   // The tokens that its slot is to hold.
   const Tokens& tokens() const { return was_admitted() ? prefill_tokens : request.prompt; }
   // Whether it only waits for its end to be reported.
-  bool leaves_queue() const { return refused || generation->cancelled(); }
+  bool leaves_queue() const { return refused.is_set() || generation->cancelled(); }
   // False while it waits for another answer of its request to compute the prompt.
   bool ready() const {
     return answer_index == 0 || generation->prompt_read() || generation->cancelled();

@@ -34,7 +34,7 @@ Status RequestQueue::MakeRoom(const std::vector<QueuedRequest>& newcomers) {
     return Fail(ErrorCode::kUnavailable,
                 std::to_string(waiting.size()) + " requests are queued already; try again later");
   }
-  for (const size_t index : *leave) waiting[index]->refused = true;
+  for (const size_t index : *leave) waiting[index]->refused.Set();
   refused_ += leave->size();
   return {};
 }
