@@ -20,6 +20,11 @@ constexpr size_t kNextTokensMax = 64;
 // As much of an earlier answer as a draft may repeat.
 constexpr size_t kEarlierTokensMax = 8192;
 
+// While the rows of a medium are prefilled, the next medium can be encoded. Those further ahead are
+// encoded when it is their turn, because their request may be cancelled, and their rows take
+// memory.
+constexpr size_t kMediaAhead = 2;
+
 // Returns the marks that are used, moved to where their checkpoints can be.
 std::vector<ClientMark> PlacedMarks(const PromptShape& shape, const PromptCuts& cuts) {
   std::vector<ClientMark> placed;
@@ -105,7 +110,6 @@ void Prefill::Resume(RunningRequest* request) {
   if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
   if (!resumed.logits.empty()) return Finish(request, resumed.logits);
   if (request->has_placeholder) return preload_.Plan(request);
-  WantMedia(*request);
   if (!again) PlanCheckpoints(request, match);
 }
 
@@ -201,13 +205,54 @@ Contender Prefill::ContenderOf(const RunningRequest& request) const {
   return contender;
 }
 
-void Prefill::WantMedia(const RunningRequest& request) {
-  if (context_->options.media == nullptr) return;
-  const size_t begin = running_->slot_tokens(request);
-  for (const PromptMedium& medium : request.request.media) {
-    if (medium.begin < begin) continue;
-    context_->options.media->Want(request.request.name_space, medium.medium);
+std::vector<const RunningRequest*> Prefill::MediaRequests() const {
+  std::vector<const RunningRequest*> requests;
+  for (const RunningRequest& request : running_->all()) {
+    if (request.answering() || request.request.media.empty()) continue;
+    if (request.request.media.back().begin < running_->slot_tokens(request)) continue;
+    requests.push_back(&request);
   }
+  if (requests.size() < 2) return requests;
+  std::vector<Contender> contenders;
+  for (const RunningRequest* request : requests) contenders.push_back(ContenderOf(*request));
+  std::vector<const RunningRequest*> in_order;
+  for (const size_t index : InOrder(contenders, context_->shares)) {
+    in_order.push_back(requests[index]);
+  }
+  return in_order;
+}
+
+std::vector<WantedMedium> Prefill::NeededMedia(const RunningRequest& request) const {
+  const size_t begin = running_->slot_tokens(request);
+  const bool waits = request.rows && *request.rows == nullptr;
+  const bool has_next = request.rows_begin == begin && !waits;
+  std::vector<WantedMedium> needed;
+  for (const PromptMedium& medium : request.request.media) {
+    if (medium.begin < begin || (medium.begin == begin && has_next)) continue;
+    // Its pieces are encoded together.
+    if (!needed.empty() && needed.back().medium == medium.medium) continue;
+    if (needed.size() == kMediaAhead) break;
+    needed.push_back({request.request.name_space, medium.medium, medium.begin == begin});
+  }
+  return needed;
+}
+
+// The next medium of each request comes before the media after it.
+void Prefill::WantMedia() {
+  EncodedMedia* const media = context_->options.media;
+  if (media == nullptr) return;
+  for (const EncodeTime& time : media->TakeTimes()) {
+    context_->shares.Charge(time.name_space, time.ms);
+  }
+  std::vector<std::vector<WantedMedium>> needed;
+  for (const RunningRequest* request : MediaRequests()) needed.push_back(NeededMedia(*request));
+  std::vector<WantedMedium> wanted;
+  for (size_t ahead = 0; ahead < kMediaAhead; ++ahead) {
+    for (const std::vector<WantedMedium>& of_request : needed) {
+      if (ahead < of_request.size()) wanted.push_back(of_request[ahead]);
+    }
+  }
+  media->SetWanted(wanted);
 }
 
 const PromptMedium* Prefill::NextMedium(const RunningRequest& request) const {
@@ -251,6 +296,7 @@ RunningRequest* Prefill::NextRequest() {
 // owed to them too.
 bool Prefill::Step() {
   RunningRequest* const request = NextRequest();
+  WantMedia();
   if (request == nullptr) return false;
   const size_t left_tokens = request->prefill_tokens.size() - running_->slot_tokens(*request);
   const bool is_short = left_tokens <= context_->engine->chunk_tokens_max() / kShortRestShare;

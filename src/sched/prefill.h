@@ -13,8 +13,10 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include "sched/decoder.h"
+#include "sched/media/encoded_media.h"
 #include "sched/prefetch/prefetcher.h"
 #include "sched/prefetch/preload.h"
 #include "sched/queue/queue_order.h"
@@ -45,6 +47,9 @@ class Prefill {
   bool Step();
   // Whether all prompts to compute waited in the last Step for media that are being encoded.
   bool waits_for_media() const { return waits_for_media_; }
+  // Tells the encoding thread which media the running requests need, and in which order; Step does
+  // this itself. Charges the namespaces with what was encoded.
+  void WantMedia();
 
  private:
   // Describes the nearest prompt known to the slots and the cache, before the request gets its
@@ -67,8 +72,10 @@ class Prefill {
                                 std::vector<Placement>* plan) const;
   // Protects the checkpoint at a client's mark from eviction, if there is one.
   void KeepMark(const RunningRequest& request, const ClientMark& mark);
-  // Begins to encode the media that are to be computed.
-  void WantMedia(const RunningRequest& request);
+  // Returns the requests that still compute media, in queue order.
+  std::vector<const RunningRequest*> MediaRequests() const;
+  // The first media whose rows the request has not got yet, at most kMediaAhead.
+  std::vector<WantedMedium> NeededMedia(const RunningRequest& request) const;
   // The medium whose rows come next; nullptr if a token does, or if the request has not got it.
   const PromptMedium* NextMedium(const RunningRequest& request) const;
   // Whether the next chunk is a medium that is still being encoded. If it is encoded, sets the rows

@@ -363,6 +363,7 @@ void Scheduler::RecoverMemory() {
   prefetcher_.Abort();
   running_.FailAll({ErrorCode::kUnavailable,
                     "the server is out of memory; try again later, or send a shorter prompt"});
+  prefill_.WantMedia();
   for (size_t slot = 0; !idle_unloader_.unloaded() && slot < context_.engine->slots(); ++slot) {
     context_.pool.EmptyAfterFailure(slot);
   }

@@ -45,14 +45,41 @@ Result<MediumLayout> FakeMediaEncoder::Layout(const DecodedMedium& medium) const
       {{kBeforeRows}, 0, 0}, {{}, medium.width, medium.height}, {{kBehindRows}, 0, 0}};
 }
 
+void FakeMediaEncoder::Hold() {
+  const std::lock_guard lock(mutex_);
+  held_ = true;
+  passes_ = 0;
+}
+
 void FakeMediaEncoder::Release() {
-  held_ = false;
-  held_.notify_all();
+  {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+  }
+  changed_.notify_all();
+}
+
+void FakeMediaEncoder::LetPass(int count) {
+  {
+    const std::lock_guard lock(mutex_);
+    passes_ += count;
+  }
+  changed_.notify_all();
+}
+
+std::vector<size_t> FakeMediaEncoder::encoded_rows() const {
+  const std::lock_guard lock(mutex_);
+  return encoded_rows_;
 }
 
 Result<std::vector<EncodedPiece>> FakeMediaEncoder::Encode(const DecodedMedium& medium) {
-  held_.wait(true);
-  ++encoded_;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !held_ || passes_ > 0; });
+    if (held_) --passes_;
+    encoded_rows_.push_back(medium.width);
+  }
+  if (on_encode_) on_encode_();
   EncodedPiece piece;
   piece.rows = medium.width;
   piece.positions = medium.height;

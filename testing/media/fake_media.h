@@ -9,9 +9,12 @@
 #ifndef CAIRN_TESTING_MEDIA_FAKE_MEDIA_H_
 #define CAIRN_TESTING_MEDIA_FAKE_MEDIA_H_
 
-#include <atomic>
+#include <condition_variable>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "media/decoded_medium.h"
@@ -41,13 +44,24 @@ class FakeMediaEncoder final : public MediaEncoder {
   Result<std::vector<EncodedPiece>> Encode(const DecodedMedium& medium) override;
 
   // Encode waits from Hold to Release.
-  void Hold() { held_ = true; }
+  void Hold();
   void Release();
-  int encoded() const { return encoded_; }
+  // Lets that many media pass meanwhile.
+  void LetPass(int count);
+  // Called for each medium, by the thread that encodes it. Set it before the first.
+  void OnEncode(std::function<void()> call) { on_encode_ = std::move(call); }
+  int encoded() const { return static_cast<int>(encoded_rows().size()); }
+  // The rows of each medium that was encoded, in that order.
+  std::vector<size_t> encoded_rows() const;
 
  private:
-  std::atomic<int> encoded_ = 0;
-  std::atomic<bool> held_ = false;
+  std::function<void()> on_encode_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  bool held_ = false;
+  int passes_ = 0;
+  std::vector<size_t> encoded_rows_;
 };
 
 }  // namespace cairn

@@ -20,63 +20,79 @@ EncodedMedia::~EncodedMedia() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
-  wanted_.notify_all();
+  changed_.notify_all();
   thread_.join();
 }
 
-EncodedMedia::Entry* EncodedMedia::Find(NamespaceId name_space, const Medium& medium) {
-  for (const auto& entry : entries_) {
-    if (entry->name_space == name_space && entry->content == medium.content) {
-      return entry.get();
-    }
-  }
-  return nullptr;
+EncodedMedia::Key EncodedMedia::KeyOf(NamespaceId name_space, const Medium& medium) {
+  return {name_space, medium.content.high, medium.content.low};
 }
 
-EncodedMedia::Entry* EncodedMedia::FindWaiting() {
-  const auto waiting = std::find_if(entries_.begin(), entries_.end(),
-                                    [](const auto& entry) { return !entry->result; });
-  return waiting == entries_.end() ? nullptr : waiting->get();
-}
-
-void EncodedMedia::Want(NamespaceId name_space, const std::shared_ptr<const Medium>& medium) {
+void EncodedMedia::SetWanted(const std::vector<WantedMedium>& wanted) {
   {
     const std::lock_guard lock(mutex_);
-    if (Entry* const known = Find(name_space, *medium); known != nullptr) {
-      known->used_tick = ++tick_;
-      return;
+    wanted_ = wanted;
+    wanted_keys_.clear();
+    for (const WantedMedium& medium : wanted_) {
+      wanted_keys_.insert(KeyOf(medium.name_space, *medium.medium));
     }
-    auto entry = std::make_unique<Entry>();
-    entry->name_space = name_space;
-    entry->content = medium->content;
-    entry->medium = medium;
-    entry->used_tick = ++tick_;
-    entries_.push_back(std::move(entry));
+    std::erase_if(entries_, [this](const auto& entry) {
+      return !entry.second.result && !wanted_keys_.contains(entry.first);
+    });
+    if (NextWanted() == nullptr) return;
   }
-  wanted_.notify_all();
+  changed_.notify_all();
+}
+
+void EncodedMedia::Unwant(const Key& key) {
+  wanted_keys_.erase(key);
+  std::erase_if(wanted_, [&key](const WantedMedium& medium) {
+    return KeyOf(medium.name_space, *medium.medium) == key;
+  });
+}
+
+// Where nothing bounded what is encoded ahead, two requests could evict each other's rows.
+const WantedMedium* EncodedMedia::NextWanted() const {
+  const bool has_room = WantedBytes() < options_.bytes_max / 2;
+  const auto next = std::find_if(wanted_.begin(), wanted_.end(), [&](const WantedMedium& medium) {
+    return (medium.is_due || has_room) &&
+           !entries_.contains(KeyOf(medium.name_space, *medium.medium));
+  });
+  return next == wanted_.end() ? nullptr : &*next;
+}
+
+size_t EncodedMedia::WantedBytes() const {
+  size_t bytes = 0;
+  for (const Key& key : wanted_keys_) {
+    const auto entry = entries_.find(key);
+    if (entry != entries_.end()) bytes += entry->second.bytes;
+  }
+  return bytes;
 }
 
 Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_space,
                                                               const PromptMedium& piece) {
-  std::unique_lock lock(mutex_);
-  Entry* const entry = Find(name_space, *piece.medium);
-  if (entry == nullptr) {
-    lock.unlock();
-    Want(name_space, piece.medium);
-    return nullptr;
-  }
-  entry->used_tick = ++tick_;
-  if (!entry->result) return nullptr;
-  if (!*entry->result) {
-    Error error = entry->result->error();
-    std::erase_if(entries_, [entry](const auto& other) { return other.get() == entry; });
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(KeyOf(name_space, *piece.medium));
+  if (found == entries_.end()) return nullptr;
+  Entry& entry = found->second;
+  entry.used_tick = ++tick_;
+  if (!entry.result) {
+    Error error = std::move(entry.result.error());
+    Unwant(found->first);
+    entries_.erase(found);
     return tl::unexpected(std::move(error));
   }
-  const EncodedPieces& pieces = **entry->result;
+  const EncodedPieces& pieces = *entry.result;
   if (piece.piece >= pieces.size()) {
     return Fail(ErrorCode::kInternal, "the medium was encoded into fewer pieces than announced");
   }
   return pieces[piece.piece];
+}
+
+std::vector<EncodeTime> EncodedMedia::TakeTimes() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(times_, {});
 }
 
 EncodedMediaStats EncodedMedia::stats() const {
@@ -84,38 +100,37 @@ EncodedMediaStats EncodedMedia::stats() const {
   return stats_;
 }
 
-// Entries that wait are used later, and the newest rows are about to be.
+// Rows that are wanted stay, and so do the newest, which are about to be used.
 void EncodedMedia::EvictOver() {
   while (stats_.bytes > options_.bytes_max) {
-    Entry* oldest = nullptr;
-    size_t encoded = 0;
-    for (const auto& entry : entries_) {
-      if (!entry->result) continue;
-      ++encoded;
-      if (oldest == nullptr || entry->used_tick < oldest->used_tick) oldest = entry.get();
+    auto oldest = entries_.end();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (entry->second.used_tick == tick_ || wanted_keys_.contains(entry->first)) continue;
+      const bool is_older =
+          oldest == entries_.end() || entry->second.used_tick < oldest->second.used_tick;
+      if (is_older) oldest = entry;
     }
-    if (encoded < 2) return;
-    stats_.bytes -= oldest->bytes;
-    std::erase_if(entries_, [oldest](const auto& entry) { return entry.get() == oldest; });
+    if (oldest == entries_.end()) return;
+    stats_.bytes -= oldest->second.bytes;
+    entries_.erase(oldest);
   }
 }
 
 void EncodedMedia::Run() {
   std::unique_lock lock(mutex_);
   while (true) {
-    wanted_.wait(lock, [this] { return stopping_ || FindWaiting() != nullptr; });
+    changed_.wait(lock, [this] { return stopping_ || NextWanted() != nullptr; });
     if (stopping_) return;
-    DoWork(FindWaiting(), &lock);
+    const WantedMedium next = *NextWanted();
+    DoWork(next, &lock);
     lock.unlock();
     if (options_.on_encoded) options_.on_encoded();
     lock.lock();
   }
 }
 
-// An entry that waits is never removed, so `entry` is valid throughout.
-void EncodedMedia::DoWork(Entry* entry, std::unique_lock<std::mutex>* lock) {
-  const std::shared_ptr<const Medium> medium = entry->medium;
-  const NamespaceId name_space = entry->name_space;
+void EncodedMedia::DoWork(const WantedMedium& wanted, std::unique_lock<std::mutex>* lock) {
+  const auto& [name_space, medium, is_due] = wanted;
   lock->unlock();
   const auto loaded = Load(name_space, *medium);
   const double begin_ms = clock_->NowMs();
@@ -124,16 +139,31 @@ void EncodedMedia::DoWork(Entry* entry, std::unique_lock<std::mutex>* lock) {
   if (!loaded && result) Save(name_space, *medium, *result, ms);
   lock->lock();
   if (result) {
-    for (const auto& piece : *result) entry->bytes += piece->embeddings.size() * sizeof(float);
-    stats_.bytes += entry->bytes;
     ++(loaded ? stats_.loaded : stats_.encoded);
   } else {
     ++stats_.failed;
   }
   if (!loaded) stats_.encode_ms += ms;
-  entry->used_tick = ++tick_;
-  entry->medium.reset();
-  entry->result = std::move(result);
+  try {
+    if (!loaded) times_.push_back({name_space, ms});
+    Keep(KeyOf(name_space, *medium), std::move(result));
+  } catch (const std::bad_alloc&) {
+    return;  // a medium that is still wanted is tried again
+  }
+}
+
+// Nobody asks why a medium failed whose request has ended meanwhile.
+void EncodedMedia::Keep(const Key& key, Result<EncodedPieces> result) {
+  if (!result && !wanted_keys_.contains(key)) return;
+  Entry entry{std::move(result), 0, ++tick_};
+  if (entry.result) {
+    for (const auto& piece : *entry.result) {
+      entry.bytes += piece->embeddings.size() * sizeof(float);
+    }
+  }
+  const size_t bytes = entry.bytes;
+  entries_.insert_or_assign(key, std::move(entry));
+  stats_.bytes += bytes;
   EvictOver();
 }
 

@@ -1,28 +1,34 @@
 // EncodedMedia: the rows of media, so that each is encoded once. Encoding takes seconds on a CPU,
 // so it has a thread of its own; the context thread goes on with other requests meanwhile.
 //
-//   context thread                              encoding thread
-//   Want(image)  ──>  | queue |  ──>  read its rows from disk,
-//   Get(piece)   <──  | rows  |  <──  or decode the file and encode it
+//   context thread                                 encoding thread
+//   SetWanted(images)  ──>  | wanted |  ──>  takes the first without rows: reads them from disk,
+//   Get(piece)         <──  | rows   |  <──  or decodes the file and encodes it
 //
-// Rows are kept per namespace, within a budget of bytes; those that were used last stay. They are
-// also saved to disk, if there is a disk tier. A medium whose attention KV or state is in the
-// prefix cache needs no rows.
+// There is no queue: SetWanted replaces what was wanted before, so the media of a request that has
+// ended are not encoded, and the order is that of the requests at that moment.
+//
+// Rows are kept per namespace, within a budget of bytes; those that are wanted stay, and of the
+// others those that were used last. They are also saved to disk, if there is a disk tier. A medium
+// whose attention KV or state is in the prefix cache needs no rows.
 //
 // Threads: the context thread; `stats` from any thread.
 
 #ifndef CAIRN_SCHED_MEDIA_ENCODED_MEDIA_H_
 #define CAIRN_SCHED_MEDIA_ENCODED_MEDIA_H_
 
+#include <compare>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -40,6 +46,21 @@ struct PromptMedium {
   size_t begin = 0;  // the position of its first row
   size_t piece = 0;  // among the pieces that the medium is encoded into
   std::shared_ptr<const Medium> medium;
+};
+
+// A medium whose rows a request needs.
+struct WantedMedium {
+  NamespaceId name_space = 0;
+  std::shared_ptr<const Medium> medium;
+  // The request can do nothing before it has the rows. The rows of other media are encoded ahead,
+  // as long as those that are wanted take up less than half of the budget.
+  bool is_due = false;
+};
+
+// How long media of a namespace were encoded.
+struct EncodeTime {
+  NamespaceId name_space = 0;
+  double ms = 0;
 };
 
 struct EncodedMediaStats {
@@ -65,32 +86,42 @@ class EncodedMedia {
   EncodedMedia(const EncodedMedia&) = delete;
   EncodedMedia& operator=(const EncodedMedia&) = delete;
 
-  // Begins to encode the medium, unless its rows are at hand.
-  void Want(NamespaceId name_space, const std::shared_ptr<const Medium>& medium);
-  // Returns the rows of a piece; nullptr while they are being encoded, which this call begins if
-  // need be. An error is returned once; the next call tries again.
+  // Replaces the media that are to be encoded, first in line first. Forgets why others failed.
+  void SetWanted(const std::vector<WantedMedium>& wanted);
+  // Returns the rows of a piece; nullptr while they are not at hand. The error of a medium is
+  // returned once; the medium is tried again when it is wanted again.
   Result<std::shared_ptr<const EncodedPiece>> Get(NamespaceId name_space,
                                                   const PromptMedium& piece);
+  // Returns the time of what was encoded since the last call.
+  std::vector<EncodeTime> TakeTimes();
   EncodedMediaStats stats() const;
 
  private:
-  struct Entry {
+  struct Key {
     NamespaceId name_space = 0;
-    Bits128 content;
-    std::shared_ptr<const Medium> medium;         // until it is encoded
-    std::optional<Result<EncodedPieces>> result;  // nullopt: waiting, or being encoded
+    uint64_t high = 0;
+    uint64_t low = 0;
+
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Entry {
+    Result<EncodedPieces> result;
     size_t bytes = 0;
     uint64_t used_tick = 0;
   };
 
+  static Key KeyOf(NamespaceId name_space, const Medium& medium);
   // The next functions REQUIRE that mutex_ is held.
-  Entry* Find(NamespaceId name_space, const Medium& medium);
-  Entry* FindWaiting();
+  // Returns the medium to encode next; nullptr if there is none.
+  const WantedMedium* NextWanted() const;
+  size_t WantedBytes() const;
+  void Unwant(const Key& key);
   void EvictOver();
 
   void Run();
-  // Encodes the entry's medium, or reads its rows. Takes the lock after that.
-  void DoWork(Entry* entry, std::unique_lock<std::mutex>* lock);
+  // Encodes the medium, or reads its rows. Takes the lock after that.
+  void DoWork(const WantedMedium& wanted, std::unique_lock<std::mutex>* lock);
+  void Keep(const Key& key, Result<EncodedPieces> result);
   std::optional<EncodedPieces> Load(NamespaceId name_space, const Medium& medium);
   Result<EncodedPieces> Encode(const Medium& medium);
   void Save(NamespaceId name_space, const Medium& medium, const EncodedPieces& pieces,
@@ -101,8 +132,12 @@ class EncodedMedia {
   const Clock* const clock_;
   const Options options_;
   mutable std::mutex mutex_;
-  std::condition_variable wanted_;
-  std::deque<std::unique_ptr<Entry>> entries_;  // in the order in which they were wanted
+  std::condition_variable changed_;
+  // The next members are guarded by mutex_.
+  std::vector<WantedMedium> wanted_;  // first in line first
+  std::set<Key> wanted_keys_;         // the same media
+  std::map<Key, Entry> entries_;      // media that are encoded, and wanted ones that failed
+  std::vector<EncodeTime> times_;     // since the last TakeTimes
   EncodedMediaStats stats_;
   uint64_t tick_ = 0;
   bool stopping_ = false;

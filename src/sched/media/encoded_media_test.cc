@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "testing/media/fake_media.h"
 #include "testing/store/fake_disk.h"
@@ -21,6 +23,7 @@ struct Rows {
   Result<std::shared_ptr<const EncodedPiece>> Wait(const std::shared_ptr<const Medium>& medium,
                                                    NamespaceId name_space = kClient) {
     while (true) {
+      media.SetWanted({{name_space, medium, true}});
       auto piece = media.Get(name_space, {0, 0, medium});
       if (!piece || *piece != nullptr) return piece;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -78,6 +81,84 @@ TEST(EncodedMedia, StayWithinTheirBudgetAndThoseUsedLastStay) {
   EXPECT_EQ(rows.encoder.encoded(), 3);
   ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "b")).has_value());
   EXPECT_EQ(rows.encoder.encoded(), 4);
+}
+
+TEST(EncodedMedia, ThatAreNotWantedAnyMoreAreNotEncoded) {
+  Rows rows;
+  rows.encoder.Hold();
+  std::vector<WantedMedium> wanted;
+  for (size_t i = 0; i < 20; ++i) wanted.push_back({1, FakeImage(12, 4, std::to_string(i)), true});
+  rows.media.SetWanted(wanted);
+  rows.media.SetWanted({});
+  rows.encoder.Release();
+  ASSERT_TRUE(rows.Wait(FakeImage(30, 4, "other"), 2).has_value());
+  const auto encoded = rows.encoder.encoded_rows();
+  EXPECT_LE(encoded.size(), 2U) << "the one that was begun already, and the other";
+  EXPECT_EQ(encoded.back(), 30U);
+}
+
+TEST(EncodedMedia, AreEncodedInTheOrderInWhichTheyAreWantedNow) {
+  Rows rows;
+  rows.encoder.Hold();
+  const auto of = [](size_t count) { return WantedMedium{1, FakeImage(count, 4, "a"), true}; };
+  rows.media.SetWanted({of(12), of(13), of(14)});
+  rows.media.SetWanted({of(14), of(12), of(13)});
+  rows.encoder.Release();
+  while (rows.media.stats().encoded < 3) std::this_thread::yield();
+  auto encoded = rows.encoder.encoded_rows();
+  // It may have begun with the first one at once.
+  const auto begun =
+      encoded.front() == 12 ? std::vector<size_t>{12, 14, 13} : std::vector<size_t>{14, 12, 13};
+  EXPECT_EQ(encoded, begun);
+}
+
+TEST(EncodedMedia, AreEncodedAheadWithinHalfOfTheBudgetAndThenStay) {
+  const size_t bytes = 12 * 8 * sizeof(float);
+  Rows rows(4 * bytes);
+  const auto of = [](const std::string& name, bool is_due = false) {
+    return WantedMedium{kClient, FakeImage(12, 4, name), is_due};
+  };
+  rows.media.SetWanted({of("a"), of("b"), of("c"), of("d")});
+  while (rows.media.stats().encoded < 2) std::this_thread::yield();
+  // Those that are due come in any case, and evict none that is wanted.
+  for (const char* due : {"e", "f", "g", "h"}) {
+    rows.media.SetWanted({of("a"), of("b"), of("c"), of("d"), of(due, true)});
+    while (!*rows.media.Get(kClient, {0, 0, FakeImage(12, 4, due)})) std::this_thread::yield();
+  }
+  EXPECT_EQ(rows.encoder.encoded(), 2 + 4);
+  EXPECT_NE(*rows.media.Get(kClient, {0, 0, FakeImage(12, 4, "a")}), nullptr);
+  EXPECT_NE(*rows.media.Get(kClient, {0, 0, FakeImage(12, 4, "b")}), nullptr);
+  EXPECT_EQ(rows.media.stats().bytes, 4 * bytes);
+}
+
+TEST(EncodedMedia, ThatFailedAreForgottenWithTheirRequest) {
+  Rows rows;
+  const auto bad = MakeMedium(MediumKind::kImage, Bytes{'b', 'a', 'd'}, "messages[0].content[0]");
+  rows.media.SetWanted({{kClient, bad, true}});
+  while (rows.media.stats().failed == 0) std::this_thread::yield();
+  rows.media.SetWanted({});
+  EXPECT_EQ(*rows.media.Get(kClient, {0, 0, bad}), nullptr) << "no error";
+}
+
+TEST(EncodedMedia, ThatFailAreTriedAgainOnlyWhenTheyAreWantedAgain) {
+  Rows rows;
+  const auto bad = MakeMedium(MediumKind::kImage, Bytes{'b', 'a', 'd'}, "messages[0].content[0]");
+  ASSERT_FALSE(rows.Wait(bad).has_value());
+  ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "a")).has_value());
+  EXPECT_EQ(rows.media.stats().failed, 1U);
+}
+
+TEST(EncodedMedia, TellWhoseTimeTheyTook) {
+  Rows rows;
+  rows.encoder.OnEncode([&rows] { rows.clock.Advance(70); });
+  ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "a"), 1).has_value());
+  ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "a"), 2).has_value());
+  const auto times = rows.media.TakeTimes();
+  ASSERT_EQ(times.size(), 2U);
+  EXPECT_EQ(times[0].name_space, 1U);
+  EXPECT_EQ(times[1].name_space, 2U);
+  EXPECT_EQ(times[1].ms, 70);
+  EXPECT_TRUE(rows.media.TakeTimes().empty());
 }
 
 TEST(EncodedMedia, LargerThanTheBudgetAreStillReturned) {

@@ -3,13 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <memory>
+#include <random>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "media/media_tokens.h"
+#include "testing/base/played_share.h"
 #include "testing/media/fake_media.h"
 #include "testing/sched/scheduler_fixture.h"
 
@@ -30,13 +34,15 @@ class PromptMaker {
     request_.prompt.insert(request_.prompt.end(), text.begin(), text.end());
     return *this;
   }
-  PromptMaker& AddImage(const std::string& name) {
-    auto image = FakeImage(kRows, kPositions, name);
+  PromptMaker& AddImage(const std::string& name) { return AddImage(name, kRows, kPositions); }
+  PromptMaker& AddImage(const std::string& name, size_t rows, size_t positions) {
+    auto image = FakeImage(rows, positions, name);
     request_.media.push_back({request_.prompt.size(), 0, image});
-    return Add(MediaTokens(image->content, kRows, kPositions));
+    return Add(MediaTokens(image->content, rows, positions));
   }
-  GenerationRequest Make() const {
+  GenerationRequest Make(NamespaceId name_space = 0) const {
     GenerationRequest request = request_;
+    request.name_space = name_space;
     request.shape.tokens = request.prompt.size();
     request.params.tokens_max = 8;
     return request;
@@ -55,6 +61,7 @@ struct MediaBench {
 
   SchedulerOptions Options(ReuseMode reuse, const Tokens& message_starts) {
     SchedulerOptions options;
+    options.queue_limit = 200;
     options.reuse = reuse;
     options.message_starts = message_starts;
     options.media = &media;
@@ -192,6 +199,128 @@ TEST(MediaPrompts, LetOthersGoOnWhileAnImageIsEncoded) {
   bench.encoder.Release();
   EXPECT_EQ(bench.Finish(waiting.get()).end.kind, GenerationEvent::Kind::kDone);
   EXPECT_EQ(bench.bench.engine.decoded_tokens(), 70 + 7U + kRows + 70 + 7);
+}
+
+constexpr NamespaceId kMany = 1;
+constexpr NamespaceId kOne = 2;
+constexpr size_t kRowsOfMany = 20;
+constexpr size_t kRowsOfOne = 30;
+
+// Each request has images of its own.
+GenerationRequest ManyImages(size_t number, size_t images) {
+  PromptMaker maker;
+  for (size_t i = 0; i < images; ++i) {
+    maker.AddImage(std::to_string(number) + "," + std::to_string(i), kRowsOfMany, 10);
+  }
+  return maker.Add(Text(9, 'm')).Make(kMany);
+}
+
+// Found as a key whose image waited 40 s for those of another key that had left.
+TEST(MediaPrompts, OfACancelledRequestAreNotEncoded) {
+  MediaBench bench(test::Slots(4, MemoryClass::kHybrid));
+  bench.encoder.Hold();
+  std::vector<std::shared_ptr<Generation>> many;
+  for (size_t i = 0; i < 80; ++i) {
+    many.push_back(*bench.bench.scheduler.Submit(ManyImages(i, 14)));
+    bench.bench.scheduler.Step();
+  }
+  for (const auto& generation : many) generation->Cancel();
+  const auto one = *bench.bench.scheduler.Submit(
+      PromptMaker().AddImage("cat", kRowsOfOne, 10).Add(Text(9, 'q')).Make(kOne));
+  bench.bench.scheduler.Step();
+  bench.encoder.Release();
+  EXPECT_EQ(bench.Finish(one.get()).end.kind, GenerationEvent::Kind::kDone);
+  const auto encoded = bench.encoder.encoded_rows();
+  EXPECT_LE(encoded.size(), 2U) << "the one that was begun, and that of the other key";
+  EXPECT_EQ(encoded.back(), kRowsOfOne);
+}
+
+TEST(MediaPrompts, OfAKeyWithManyLetThatOfAnotherPass) {
+  constexpr size_t kRequests = 7;
+  MediaBench bench(test::Slots(kRequests + 1, MemoryClass::kHybrid));
+  bench.encoder.Hold();
+  bench.encoder.OnEncode([&bench] { bench.clock.Advance(100); });
+  std::vector<std::shared_ptr<Generation>> many;
+  for (size_t i = 0; i < kRequests; ++i) {
+    many.push_back(*bench.bench.scheduler.Submit(ManyImages(i, 3)));
+  }
+  // It has more to prefill than the others, so they come first until they have used more time.
+  const auto one = *bench.bench.scheduler.Submit(
+      PromptMaker().AddImage("cat", kRowsOfOne, 10).Add(Text(900, 'q')).Make(kOne));
+  const auto step = [&bench] {
+    for (size_t i = 0; i < 20; ++i) bench.bench.scheduler.Step();
+  };
+  for (uint64_t encoded = 1; encoded <= 3; ++encoded) {
+    step();
+    bench.encoder.LetPass(1);
+    while (bench.media.stats().encoded < encoded) std::this_thread::yield();
+  }
+  // The second one may have begun before the time of the first was counted.
+  const auto rows = bench.encoder.encoded_rows();
+  EXPECT_NE(std::find(rows.begin(), rows.end(), kRowsOfOne), rows.end());
+  bench.encoder.Release();
+  EXPECT_EQ(bench.Finish(one.get()).end.kind, GenerationEvent::Kind::kDone);
+  for (const auto& generation : many) {
+    EXPECT_EQ(bench.Finish(generation.get()).end.kind, GenerationEvent::Kind::kDone);
+  }
+}
+
+// Texts and images of random lengths, with edits, where chunks are as short as a batch may be.
+class RandomMediaTalk {
+ public:
+  explicit RandomMediaTalk(uint64_t seed) : random_(seed) {}
+
+  FakeEngineOptions Engine(MemoryClass memory_class) {
+    FakeEngineOptions engine = test::Slots(1 + Random(2), memory_class);
+    engine.grid_tokens = size_t{16} << Random(3);
+    engine.chunk_tokens_max = 24 + Random(100);
+    if (Random(2) == 0) engine.message_starts = {'a', 'e'};
+    return engine;
+  }
+  // Adds to the prompt before, or to a beginning of it.
+  GenerationRequest Next() {
+    if (Random(4) == 0) parts_.resize(Random(parts_.size() + 1));
+    for (size_t more = 1 + Random(3); more > 0; --more) {
+      parts_.push_back({Random(2) == 0, 4 + Random(Random(2) == 0 ? 20 : 150), Random(5)});
+    }
+    PromptMaker maker;
+    for (const Part& part : parts_) {
+      if (part.is_image) {
+        maker.AddImage(std::to_string(part.kind), part.size, 1 + part.size / 2);
+      } else {
+        maker.Add(Text(part.size, static_cast<char>('a' + part.kind)));
+      }
+    }
+    return maker.Add(Text(1 + Random(9), 'z')).Make();
+  }
+
+ private:
+  struct Part {
+    bool is_image = false;
+    size_t size = 0;
+    size_t kind = 0;
+  };
+
+  size_t Random(size_t below) { return random_() % below; }
+
+  std::mt19937_64 random_;
+  std::vector<Part> parts_;
+};
+
+// The FakeEngine aborts where it gets a token of a medium as text.
+TEST(MediaPrompts, OfAnyLengthsReachTheEngineAsMedia) {
+  for (uint64_t seed = 1; seed <= test::Played(100); ++seed) {
+    for (const MemoryClass memory_class : kClasses) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << ", " << MemoryClassName(memory_class));
+      RandomMediaTalk talk(seed);
+      FakeEngineOptions engine = talk.Engine(memory_class);
+      MediaBench bench(engine);
+      for (size_t turn = 0; turn < 5; ++turn) {
+        const Bench::Answer answer = bench.Run(talk.Next());
+        ASSERT_EQ(answer.end.kind, GenerationEvent::Kind::kDone) << answer.end.error.message;
+      }
+    }
+  }
 }
 
 }  // namespace
