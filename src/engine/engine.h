@@ -19,6 +19,7 @@
 #ifndef CAIRN_ENGINE_ENGINE_H_
 #define CAIRN_ENGINE_ENGINE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -343,6 +344,17 @@ class Engine {
   // kUnavailable if the model's file is no longer the one that states were taken of. REQUIRES: the
   // model is unloaded.
   virtual Status Wake();
+
+  // While `*stop` is true, a decode may end early with kInternal: at the next operation of its
+  // graph where the CPU computes, not at all where another device does. Any thread may set it.
+  // nullptr: each decode runs to its end, as at the beginning. `stop` outlives its use here. No
+  // effect after Wake.
+  void StopDecodesIf(const std::atomic<bool>* stop) { stop_ = stop; }
+  // For implementations.
+  bool decodes_stop() const { return stop_ != nullptr && stop_->load(std::memory_order_relaxed); }
+
+ private:
+  const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace cairn

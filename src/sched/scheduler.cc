@@ -99,6 +99,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     return tl::unexpected(queued.error());
   }
   open_generations_.Add(generation);
+  context_.InterruptIdleWork();
   mailbox_.Wake();
   return generation;
 }
@@ -158,6 +159,7 @@ void Scheduler::Prefetch(std::vector<PrefetchPrompt> prompts) {
 
 void Scheduler::Stop() {
   queue_.Close();
+  context_.InterruptIdleWork();
   mailbox_.Stop();
 }
 

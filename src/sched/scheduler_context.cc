@@ -82,6 +82,10 @@ ChunkRules SchedulerContext::chunk_rules() const {
           !needs_snapshots && options.reuse == ReuseMode::kLive};
 }
 
+void SchedulerContext::InterruptIdleWork() const {
+  if (options.idle_work != nullptr) options.idle_work->Interrupt();
+}
+
 void SchedulerContext::Log(LogLevel level, const std::string& line) const {
   if (options.log) options.log(level, line);
 }

@@ -1,7 +1,7 @@
 // SchedulerContext: the engine, the cache, the slots and the accounts that the parts of the
 // scheduler share. Scheduler owns it, and it outlives all of those parts.
 //
-// Threads: the context thread, except for `stats` and the constants.
+// Threads: the context thread, except for `stats`, the constants and InterruptIdleWork.
 
 #ifndef CAIRN_SCHED_SCHEDULER_CONTEXT_H_
 #define CAIRN_SCHED_SCHEDULER_CONTEXT_H_
@@ -48,6 +48,8 @@ struct SchedulerContext {
   // Updates the cache's clock and applies the disk's events.
   void RefreshCache();
   void Log(LogLevel level, const std::string& line) const;
+  // Lets the context thread begin with a request or a command at once. Any thread.
+  void InterruptIdleWork() const;
   // The time that computing `tokens` prompt tokens takes, from the measurements so far.
   double PrefillMs(size_t tokens) const;
   PromptCuts CutsOf(TokenSpan prompt) const { return {cuts, prompt}; }

@@ -142,6 +142,10 @@ Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
 
 Status FakeEngine::CheckRoom(SeqId seq, size_t position, size_t tokens) {
   CHECK(Of(seq).end == position);
+  if (decodes_stop()) {
+    Clear(seq);
+    return Fail(ErrorCode::kInternal, "the fake engine was told to stop");
+  }
   if (failing_decodes_ > 0) {
     --failing_decodes_;
     Clear(seq);

@@ -51,6 +51,7 @@ IdleWork* StartGrid::AfterLoad(Engine* engine, const std::function<Result<std::s
   if (exact_) return nullptr;
   begin_ms_ = clock_->NowMs();
   search_.emplace(engine, kProbeSeq, GridProbeOptions{});
+  engine_->StopDecodesIf(&interrupted_);
   return this;
 }
 
@@ -59,6 +60,7 @@ bool StartGrid::Step() {
 }
 
 void StartGrid::End() {
+  engine_->StopDecodesIf(nullptr);
   engine_->Clear(kProbeSeq);
   const GridProbe probe = search_->result();
   if (!probe.finished) return;

@@ -4,11 +4,13 @@
 //   measured at an earlier start    that value, from the cache folder
 //   --reuse exact                   measured before the server is ready, and saved
 //   otherwise                       the default; measured while idle before the first request, and
-//                                   saved for the next start
+//                                   saved for the next start. The request ends the measurement at
+//                                   once, in the middle of a chunk, and does not wait for it
 
 #ifndef CAIRN_CMD_SERVE_START_GRID_H_
 #define CAIRN_CMD_SERVE_START_GRID_H_
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,7 +24,7 @@
 
 namespace cairn {
 
-// Threads: the context thread.
+// Threads: the context thread, and any for Interrupt.
 class StartGrid final : public IdleWork {
  public:
   // `folder` is the cache folder. If it is empty, the grid is not saved, and measured only with
@@ -37,6 +39,7 @@ class StartGrid final : public IdleWork {
 
   bool Step() override;
   void End() override;
+  void Interrupt() override { interrupted_.store(true, std::memory_order_relaxed); }
 
  private:
   void Keep(const MeasuredGrid& grid) const;
@@ -50,6 +53,7 @@ class StartGrid final : public IdleWork {
   std::string facts_;
   double begin_ms_ = 0;
   std::optional<GridSearch> search_;
+  std::atomic<bool> interrupted_ = false;
 };
 
 }  // namespace cairn

@@ -95,6 +95,24 @@ TEST_F(StartGridTest, ARequestCutsItShortAndFindsTheSequenceEmpty) {
   EXPECT_TRUE(engine.Decode(0, 0, Tokens{1, 2, 3}));
 }
 
+TEST_F(StartGridTest, ARequestEndsAChunkThatIsBeingDecoded) {
+  UnmeasuredEngine engine(WithGrid(64));
+  StartGrid grid = Make();
+  IdleWork* const work = grid.AfterLoad(&engine, Facts);
+  ASSERT_TRUE(work->Step());
+  const uint64_t before = engine.decoded_tokens();
+  work->Interrupt();
+  work->Step();
+  EXPECT_FALSE(work->Step()) << "there is nothing left to measure";
+  EXPECT_EQ(engine.decoded_tokens(), before);
+  work->End();
+  EXPECT_EQ(grids_.Find("facts\n").tokens, 0u);
+  EXPECT_TRUE(levels_.empty());
+  EXPECT_TRUE(engine.Decode(0, 0, Tokens{1, 2, 3})) << "later decodes are not stopped";
+  work->Interrupt();
+  EXPECT_TRUE(engine.Decode(0, 3, Tokens{4}));
+}
+
 TEST_F(StartGridTest, ExactMeasuresWhileItLoadsAndKeepsThat) {
   FakeEngine engine(WithGrid(64));  // measured
   StartGrid grid = Make(/*exact=*/true);

@@ -46,6 +46,11 @@ Status ProveChunk(LlamaEngine* engine, LlamaIdentity* identity) {
   return {};
 }
 
+// See Engine::StopDecodesIf.
+bool DecodesStop(void* engine) {
+  return static_cast<const Engine*>(engine)->decodes_stop();
+}
+
 // After the model was loaded again: checks whether earlier states may still be restored.
 // `expected`: the identity's text of the first load.
 Status ProveTheSame(LlamaEngine* engine, LlamaIdentity* identity, LlamaSequences* sequences,
@@ -127,6 +132,7 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
   std::unique_ptr<LlamaEngine> engine(new LlamaEngine(
       std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options)));
   Parts& parts = *engine->parts_;
+  llama_set_abort_callback(parts.loaded.context(), DecodesStop, static_cast<Engine*>(engine.get()));
   parts.devices_text = DevicesText(gpus, ListGpus(), options.gpu_layers,
                                    static_cast<size_t>(llama_model_n_layer(parts.loaded.model())),
                                    parts.loaded.layer_places());

@@ -7,7 +7,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 #include "lab/maker/model_vocabulary.h"
 #include "testing/engine/llama_fixture.h"
@@ -325,6 +328,33 @@ TEST(LlamaEngine, SaysWhyAModelCannotBeLoaded) {
   options = test::SmallOptions(test::MadeModel("llama"));
   options.ubatch_tokens = 8;
   EXPECT_NE(why(options).find("must be at least"), std::string::npos);
+}
+
+TEST(LlamaEngine, ADecodeThatIsStoppedLeavesAnEmptySequenceAndChangesNoLaterBit) {
+  for (const Made& made : kMade) {
+    SCOPED_TRACE(Trace(made));
+    const auto engine = Loaded(made);
+    const Tokens prompt = RandomPrompt(300, 3);
+    const auto cold = PrefillCold(engine.get(), prompt);
+    for (const int wait_us : {0, 50, 300, 1000}) {
+      engine->Clear(0);
+      std::atomic<bool> stop = wait_us == 0;
+      engine->StopDecodesIf(&stop);
+      // It stops the decode before, in the middle or not at all.
+      std::thread stops([&stop, wait_us] {
+        std::this_thread::sleep_for(std::chrono::microseconds(wait_us));
+        stop = true;
+      });
+      const Status decoded = engine->Decode(0, 0, TokenSpan(prompt).first(128));
+      stops.join();
+      engine->StopDecodesIf(nullptr);
+      if (wait_us == 0) {
+        ASSERT_FALSE(decoded.has_value());
+        EXPECT_EQ(decoded.error().code, ErrorCode::kInternal);
+      }
+      EXPECT_EQ(cold, PrefillCold(engine.get(), prompt));
+    }
+  }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ namespace cairn {
 
 template <typename T>
 Result<T> SlotCommands::Call(std::function<Result<T>()> command) {
+  context_->InterruptIdleWork();
   return mailbox_->Call<T>(Mailbox::Kind::kCommand, [this, command = std::move(command)] {
     Result<T> result = unloader_->unloaded()
                            ? Result<T>(Fail(ErrorCode::kUnavailable, unloader_->reason()))
