@@ -41,6 +41,10 @@ struct AnswerEnd {
   std::string stop_text;      // the stop text that ended the answer, if one did
   bool called_tools = false;
   GenerationCost cost;
+
+  // Whether the model did not end the answer itself: it may stop in the middle of a word or a call.
+  bool cut_off() const { return reason != FinishReason::kStop; }
+  bool cancelled() const { return reason == FinishReason::kCancelled; }
 };
 
 // Progress of the prefill.

@@ -25,8 +25,10 @@ std::string MessagesErrorType(int status) {
   }
 }
 
+// The API has no name for a cancelled answer. "max_tokens" is how it says that an answer is cut
+// off, and an error would make clients ask again.
 std::string StopReason(const AnswerEnd& end) {
-  if (end.reason == FinishReason::kLength) {
+  if (end.cut_off()) {
     return end.context_full ? "model_context_window_exceeded" : "max_tokens";
   }
   if (!end.stop_text.empty()) return "stop_sequence";

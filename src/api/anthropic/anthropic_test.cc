@@ -51,6 +51,19 @@ TEST_F(AnthropicTest, AWholeAnswerHoldsTheSameBlocks) {
   ExpectGolden("anthropic_message.json", message.dump(2) + "\n");
 }
 
+TEST_F(AnthropicTest, AnAnswerThatIsCancelledIsCutOff) {
+  const auto play = [] {
+    return Play({{AnswerDelta::Kind::kContent, "The", 0},
+                 {AnswerDelta::Kind::kCallBegin, "weather", 0},
+                 {AnswerDelta::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+                FinishReason::kCancelled);
+  };
+  const Json message = Collect(play());
+  EXPECT_EQ(message["stop_reason"], "max_tokens");
+  EXPECT_EQ(message["content"].size(), 1u) << "a call that was cut is none";
+  EXPECT_NE(AllEvents(play()).find(R"("stop_reason":"max_tokens")"), std::string::npos);
+}
+
 TEST_F(AnthropicTest, AFailureInAStreamIsAnErrorEvent) {
   const std::string events = AllEvents(PlayFailure());
   EXPECT_EQ(events,

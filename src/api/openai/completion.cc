@@ -16,8 +16,14 @@ namespace {
 // OpenAI's defaults.
 constexpr size_t kOpenAiTokensMax = 16;
 
+// As in chat, a cancelled answer is one that was cut off.
 std::string FinishName(const GenerationEvent& event) {
-  return event.reason == FinishReason::kLength ? "length" : "stop";
+  return event.reason == FinishReason::kStop ? "stop" : "length";
+}
+
+// Adds what a choice says of a cancelled answer.
+void AddCancelled(const GenerationEvent& event, Json* choice) {
+  if (event.reason == FinishReason::kCancelled) (*choice)["cancelled"] = true;
 }
 
 // llama-server's name of the finish reason.
@@ -91,6 +97,7 @@ std::string OpenAiWhole(const StartedCompletion& started, const std::vector<Whol
     if (started.options.logprobs) logprobs = LegacyLogprobs().Next(answer.logprobs);
     choices.push_back(
         OpenAiChoice(index, before + answer.text, std::move(logprobs), FinishName(answer.end)));
+    AddCancelled(answer.end, &choices[index]);
     AddAnswerCost(index, answer.end.cost, &cost);
   }
   Json whole = OpenAiEnvelope(started, std::move(choices));
@@ -331,6 +338,7 @@ void CompletionStream::AppendEnd(const GenerationEvent& event, std::string* chun
   const bool last = ended_ == choices_.size();
   Json end = OpenAiEnvelope(
       started_, Json::array({OpenAiChoice(event.answer, "", nullptr, FinishName(event))}));
+  AddCancelled(event, &end["choices"][0]);
   if (last && !started_.options.include_usage) AddTimings(started_, cost_, &end);
   AppendDataEvent(end, chunk);
   if (!last) return;

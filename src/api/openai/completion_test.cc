@@ -54,6 +54,25 @@ TEST_F(CompletionTest, OpenAiStopsAfterSixteenTokensUnlessToldOtherwise) {
   EXPECT_EQ(answer["usage"]["completion_tokens"], 16);
 }
 
+TEST_F(CompletionTest, AnAnswerThatIsCancelledSaysSo) {
+  const auto cancelled = [&](CompletionDialect dialect) {
+    const auto started = Ask(R"({"prompt":"abc","max_tokens":4000})", dialect);
+    started->generation->Cancel();
+    return Json::parse(*CollectCompletion(*started, [] { return false; }));
+  };
+  const Json choice = cancelled(CompletionDialect::kOpenAi)["choices"][0];
+  EXPECT_EQ(choice["finish_reason"], "length");
+  EXPECT_EQ(choice["cancelled"], true);
+  EXPECT_EQ(cancelled(CompletionDialect::kNative)["stop_type"], "none");
+  auto started = Ask(R"({"prompt":"abc","max_tokens":4000})", CompletionDialect::kOpenAi);
+  started->generation->Cancel();
+  CompletionStream stream(*std::move(started));
+  std::string events;
+  while (stream.Next(&events)) {
+  }
+  EXPECT_NE(events.find(R"("finish_reason":"length","cancelled":true)"), std::string::npos);
+}
+
 TEST_F(CompletionTest, EchoPutsThePromptBeforeTheAnswer) {
   const Json answer =
       Answer(R"({"prompt":"abc","max_tokens":2,"echo":true})", CompletionDialect::kOpenAi);

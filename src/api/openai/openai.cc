@@ -10,9 +10,17 @@
 namespace cairn {
 namespace {
 
+// The API has no name for a cancelled answer, and clients know of "length" that a call in it may be
+// incomplete.
 std::string FinishReasonName(const AnswerEnd& end) {
-  if (end.reason == FinishReason::kLength) return "length";
+  if (end.cut_off()) return "length";
   return end.called_tools ? "tool_calls" : "stop";
+}
+
+// Adds what a choice says of its answer's end.
+void AddEnd(const AnswerEnd& end, Json* choice) {
+  (*choice)["finish_reason"] = FinishReasonName(end);
+  if (end.cancelled()) (*choice)["cancelled"] = true;
 }
 
 // `given` is the id that the model wrote, which must come back in its prompt.
@@ -50,9 +58,8 @@ Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer
            {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
     }
   }
-  Json choice = {{"index", index},
-                 {"message", std::move(message)},
-                 {"finish_reason", FinishReasonName(whole.end)}};
+  Json choice = {{"index", index}, {"message", std::move(message)}};
+  AddEnd(whole.end, &choice);
   if (!whole.logprobs.empty()) choice["logprobs"] = ChatLogprobsJson(whole.logprobs);
   return choice;
 }
@@ -155,7 +162,8 @@ void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
 
 void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
   AddAnswerCost(step.answer, step.end->cost, &cost_);
-  Json finish = Chunk(identity_, step.answer, Json::object(), FinishReasonName(*step.end));
+  Json finish = Chunk(identity_, step.answer, Json::object(), nullptr);
+  AddEnd(*step.end, &finish["choices"][0]);
   AddLogprobs(&choices_[step.answer], &finish["choices"][0]);
   if (step.all_ended && !options_.include_usage) AddTimings(&finish);
   AppendDataEvent(finish, chunk);

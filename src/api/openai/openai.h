@@ -29,6 +29,7 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
 //   data: {…"delta":{"content":"…"}…}
 //   data: {…"delta":{"tool_calls":[{"index":0,"id":"…","type":"function","function":{…}}]}…}
 //   data: {…"delta":{},"finish_reason":"stop"…}      with `timings`, unless usage follows
+//         of an answer that was cancelled: "length", as it is cut off, and "cancelled": true
 //   data: {…"choices":[],"usage":{…},"timings":{…}}  when asked for
 //   data: [DONE]
 //

@@ -2,6 +2,7 @@
 
 #include "api/json.h"
 #include "testing/api/api_fixture.h"
+#include "testing/api/played_answer.h"
 
 namespace cairn {
 namespace {
@@ -47,6 +48,33 @@ TEST_F(OpenAiTest, AStreamComesInTheOrderClientsExpect) {
   EXPECT_EQ(usage["usage"]["completion_tokens"], 3);
   EXPECT_EQ(usage["timings"]["predicted_n"], 3);
   EXPECT_EQ(events[6], "[DONE]");
+}
+
+TEST_F(OpenAiTest, AnAnswerThatIsCancelledIsCutOffAndSaysSo) {
+  const auto play = [](FinishReason reason) {
+    return Play({{AnswerDelta::Kind::kCallBegin, "weather", 0},
+                 {AnswerDelta::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+                reason);
+  };
+  const auto choice_of = [&](FinishReason reason) {
+    const auto never = [] { return false; };
+    return Json::parse(*CollectChat(play(reason), kIdentity, never))["choices"][0];
+  };
+  const auto streamed = [&](FinishReason reason) {
+    ChatStream stream(play(reason), kIdentity, {});
+    const std::vector<std::string> events = Events(&stream);
+    return Json::parse(events.at(events.size() - 2))["choices"][0];
+  };
+  for (const Json& choice :
+       {choice_of(FinishReason::kCancelled), streamed(FinishReason::kCancelled)}) {
+    EXPECT_EQ(choice["finish_reason"], "length") << "nobody may run the call";
+    EXPECT_EQ(choice["cancelled"], true);
+  }
+  for (const Json& choice : {choice_of(FinishReason::kLength), streamed(FinishReason::kLength)}) {
+    EXPECT_EQ(choice["finish_reason"], "length");
+    EXPECT_FALSE(choice.contains("cancelled"));
+  }
+  EXPECT_EQ(choice_of(FinishReason::kStop)["finish_reason"], "tool_calls");
 }
 
 TEST_F(OpenAiTest, TimingsComeWithTheEndWhenUsageIsNotAskedFor) {

@@ -191,11 +191,12 @@ void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
 }
 
 void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
-  const bool cut_off = end.reason == FinishReason::kLength;
-  const std::string status = cut_off ? "incomplete" : "completed";
+  const std::string status = end.cut_off() ? "incomplete" : "completed";
   CloseItem(status, chunk);
-  response_["status"] = status;
-  if (cut_off) response_["incomplete_details"]["reason"] = "max_output_tokens";
+  response_["status"] = end.cancelled() ? "cancelled" : status;
+  if (status == "incomplete" && !end.cancelled()) {
+    response_["incomplete_details"]["reason"] = "max_output_tokens";
+  }
   response_["usage"] = Usage(end.cost);
   if (on_end_) on_end_(response_);
   AddExplanation(record_, &response_);

@@ -41,6 +41,9 @@ struct ResponseContext {
 //   response.output_item.done
 //   response.completed | .incomplete (max_output_tokens) | .failed, with the whole response; of an
 //                                               answer, with `cairn` where it was asked for
+//
+// The API has no last event of a cancelled answer: it is `.incomplete` too, and the response in it
+// has the status "cancelled".
 class ResponseStream {
  public:
   ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces,

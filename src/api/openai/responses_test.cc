@@ -55,6 +55,28 @@ TEST(ResponsesStream, AnAnswerThatIsCutOffIsIncomplete) {
   EXPECT_EQ(response["output"][0]["status"], "incomplete");
 }
 
+TEST(ResponsesStream, AnAnswerThatIsCancelledSaysSoWhereverItIsSeen) {
+  const auto play = [] {
+    return Play({{AnswerDelta::Kind::kCallBegin, "weather", 0},
+                 {AnswerDelta::Kind::kCallArguments, R"({"city":"Ro)", 0}},
+                FinishReason::kCancelled);
+  };
+  Json stored;
+  ResponseContext context;
+  context.on_end = [&](const Json& response) { stored = response; };
+  ResponseStream stream(play(), kIdentity, {}, context);
+  std::string events;
+  while (stream.Next(&events)) {
+  }
+  const Json last = Json::parse(events.substr(events.rfind("data: ") + 6));
+  EXPECT_EQ(last["type"], "response.incomplete");
+  for (const Json& response : {last["response"], Collect(play()), stored}) {
+    EXPECT_EQ(response["status"], "cancelled");
+    EXPECT_TRUE(response["incomplete_details"].is_null());
+    EXPECT_EQ(response["output"][0]["status"], "incomplete");
+  }
+}
+
 TEST(ResponsesStream, AFailureIsTheLastEventAndNoAnswer) {
   const std::string events = AllEvents(PlayFailure());
   const size_t last = events.rfind("event: ");
