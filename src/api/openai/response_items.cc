@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,14 +46,50 @@ std::string ResponseOfItem(const std::string& item_id) {
   return "resp_" + item_id.substr(begin + 1, end - begin - 1);
 }
 
-// Returns an item of one turn. Null if it has none of that id.
-Json FindItem(const Json& input, const Json& output, const std::string& id) {
-  for (const Json* list : {&input, &output}) {
-    for (const Json& item : *list) {
-      if (item["id"] == id) return item;
+// The items of one stored response, by id. A conversation may have thousands, and a request may
+// refer to all of them.
+class ItemsOfResponse {
+ public:
+  struct Item {
+    const Json* json = nullptr;
+    size_t bytes = 0;
+  };
+
+  // `turn` may be null: then there are none.
+  explicit ItemsOfResponse(const ResponseTurn* turn) {
+    if (turn == nullptr) return;
+    input_ = Json::parse(turn->input);
+    response_ = Json::parse(turn->response);
+    for (const Json* list : {&std::as_const(input_), &std::as_const(response_)["output"]}) {
+      for (const Json& item : *list) {
+        if (HasText(item, "id")) items_.try_emplace(item["id"].text(), Item{&item});
+      }
     }
   }
-  return nullptr;
+  ItemsOfResponse(const ItemsOfResponse&) = delete;
+  ItemsOfResponse& operator=(const ItemsOfResponse&) = delete;
+
+  // Null if there is none of that id.
+  const Item* Find(std::string_view id) {
+    const auto found = items_.find(id);
+    if (found == items_.end()) return nullptr;
+    Item& item = found->second;
+    if (item.bytes == 0) item.bytes = ToText(*item.json).size();
+    return &item;
+  }
+
+ private:
+  Json input_ = Json::array();
+  Json response_;
+  std::map<std::string_view, Item> items_;  // of the two
+};
+
+ApiError NotStored(const std::string& field) {
+  ApiError error =
+      FieldError(field, "the id of a stored item; this one is not stored or has expired");
+  error.status = 404;
+  error.type = ErrorType(404);
+  return error;
 }
 
 struct Page {
@@ -87,7 +124,16 @@ std::string ResponseNumber(const std::string& response_id) {
   return response_id.substr(response_id.find('_') + 1);
 }
 
+ApiResult<void> CheckInputItems(const Json& input) {
+  if (!input.is_array() || input.size() <= kInputItemsMax) return {};
+  return tl::unexpected(FieldError(
+      "input", "a list of at most " + std::to_string(kInputItemsMax) + " items, not " +
+                   std::to_string(input.size()) +
+                   ": leave older ones out, or continue a response by 'previous_response_id'"));
+}
+
 ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredResponses* stored) {
+  if (auto fits = CheckInputItems(*input); !fits) return fits;
   if (stored == nullptr || !input->is_array()) return {};
   std::map<std::string, std::vector<size_t>> references;  // by response
   for (size_t i = 0; i < input->size(); ++i) {
@@ -97,26 +143,18 @@ ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredRes
   }
   size_t bytes = 0;
   for (const auto& [response, places] : references) {
-    const auto chain = stored->Find(response, name_space);
-    const ResponseTurn* const turn = chain ? (*chain)->turns().back().get() : nullptr;
-    const Json given = turn != nullptr ? Json::parse(turn->input) : Json::array();
-    const Json answer = turn != nullptr ? Json::parse(turn->response)["output"] : Json::array();
+    const auto turn = stored->FindTurn(response, name_space);
+    ItemsOfResponse items(turn.get());
     for (const size_t place : places) {
       const std::string field = "input[" + std::to_string(place) + "].id";
-      Json item = FindItem(given, answer, (*input)[place]["id"].text());
-      if (item.is_null()) {
-        ApiError error =
-            FieldError(field, "the id of a stored item; this one is not stored or has expired");
-        error.status = 404;
-        error.type = ErrorType(404);
-        return tl::unexpected(error);
-      }
-      bytes += ToText(item).size();
+      const ItemsOfResponse::Item* const item = items.Find((*input)[place]["id"].text());
+      if (item == nullptr) return tl::unexpected(NotStored(field));
+      bytes += item->bytes;
       if (bytes > stored->key_bytes_max()) {
         return tl::unexpected(FieldError(
             field, "an item that fits: the items before it already use the key's storage limit"));
       }
-      (*input)[place] = std::move(item);
+      (*input)[place] = *item->json;
     }
   }
   return {};

@@ -6,6 +6,7 @@
 #ifndef CAIRN_API_OPENAI_RESPONSE_ITEMS_H_
 #define CAIRN_API_OPENAI_RESPONSE_ITEMS_H_
 
+#include <cstddef>
 #include <map>
 #include <string>
 
@@ -18,9 +19,16 @@ namespace cairn {
 // Returns the part of a response's id after "resp_", from which its items' ids are made.
 std::string ResponseNumber(const std::string& response_id);
 
+// The most items of a request's `input`, of every type, those that the server ignores too: as many
+// as a conversation may have messages.
+inline constexpr size_t kInputItemsMax = 4096;
+// Returns a 400 if `input` is a list of more items.
+ApiResult<void> CheckInputItems(const Json& input);
+
 // Replaces the references in `input` ({"type": "item_reference", "id": …}) by the namespace's
-// stored items. 404 if one is not stored; 400 if together they exceed the namespace's limit. If
-// `stored` is null, nothing is replaced.
+// stored items. 404 if one is not stored; 400 if there are too many items, or if those referred to
+// together exceed the namespace's limit of bytes. If `stored` is null, nothing is replaced. The
+// work is linear in the sizes of `input` and of the responses that it refers to.
 ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredResponses* stored);
 
 // Returns a request's `input` as a list of items, each with an id, a type and a status. `number` is

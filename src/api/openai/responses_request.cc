@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "api/media/media_parts.h"
+#include "api/openai/response_items.h"
 #include "api/prompt/reasoning_request.h"
 
 namespace cairn {
@@ -210,6 +211,7 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaR
   if (items == body.end() || !items->is_array()) {
     return tl::unexpected(FieldError("input", "a string or a list of items"));
   }
+  if (auto fits = CheckInputItems(*items); !fits) return fits;
   added = AddItems(*items, "input", media, messages);
   if (!added) return added;
   if (messages->empty()) return tl::unexpected(FieldError("input", "at least one message"));

@@ -71,6 +71,15 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> StoredResponses::Find(
   return std::shared_ptr<const Chain>(new Chain(this, name_space, std::move(turns)));
 }
 
+std::shared_ptr<const ResponseTurn> StoredResponses::FindTurn(const std::string& id,
+                                                              NamespaceId name_space) {
+  const std::lock_guard lock(mutex_);
+  ForgetExpired();
+  const auto space = spaces_.find(name_space);
+  if (space == spaces_.end() || !space->second.by_id.contains(id)) return nullptr;
+  return space->second.turns.at(id).texts;
+}
+
 ApiResult<void> StoredResponses::Remove(const std::string& id, NamespaceId name_space) {
   const std::lock_guard lock(mutex_);
   ForgetExpired();

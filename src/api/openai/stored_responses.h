@@ -78,6 +78,9 @@ class StoredResponses {
   // Returns 404 if it is not stored. The message says whether it expired, was evicted or was
   // deleted, for the last 1,024 responses of the namespace.
   ApiResult<std::shared_ptr<const Chain>> Find(const std::string& id, NamespaceId name_space);
+  // Returns the last turn of Find alone, in a time that does not depend on the turns before it.
+  // Null if the response is not stored.
+  std::shared_ptr<const ResponseTurn> FindTurn(const std::string& id, NamespaceId name_space);
   // Turns that later responses refer to are kept. 404 as for Find.
   ApiResult<void> Remove(const std::string& id, NamespaceId name_space);
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/openai/response_items.h"
+#include "api/openai/responses_request.h"
 
 namespace cairn {
 namespace {
@@ -196,6 +197,47 @@ TEST_F(References, ToWhatIsNotStoredForTheKeyAreMissing) {
   EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"msg_5-2-1"}])"), "404 input[0].id");
   EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"nonsense"}])"), "404 input[0].id");
   EXPECT_EQ(Resolved(R"([{"type":"item_reference","id":"msg_5-2-0"}])", 2), "404 input[0].id");
+}
+
+// Every item counts, of the types that are ignored too: they cost no token of the prompt.
+TEST_F(References, AndItemsOfAllTypesAreAtMostAsManyAsMessages) {
+  for (const char* item : {R"({"type":"item_reference","id":"msg_5-2-in0"})",
+                           R"({"type":"web_search_call"})", R"({"role":"user","content":"x"})"}) {
+    std::string input = "[";
+    for (size_t i = 0; i < kInputItemsMax; ++i) input += std::string(item) + ",";
+    EXPECT_EQ(Resolved(input + item + "]"), "400 input") << item;
+    EXPECT_EQ(
+        ParseResponsesRequest(Json{{"input", Json::parse(input + item + "]")}}, {}).error().field,
+        "input");
+    input.back() = ']';
+    EXPECT_NE(Resolved(input), "400 input") << item;
+  }
+}
+
+TEST_F(References, ToOneItemAreTheFirstOfItsIdEachTime) {
+  stored_.Store(1,
+                {"resp_6", R"([{"id":"msg_6-a","role":"user"},{"id":"msg_6-a","role":"tool"}])",
+                 R"({"output":[{"id":"msg_6-a","role":"assistant"},{"role":"no id"}]})"},
+                nullptr);
+  const std::string one = R"({"type":"item_reference","id":"msg_6-a"})";
+  EXPECT_EQ(Resolved("[" + one + "," + one + "]"), "msg_6-a user\nmsg_6-a user\n");
+}
+
+// The work for one reference does not grow with the conversation before its response.
+TEST_F(References, ReadTheirResponseAlone) {
+  StoredResponses large(&clock_, {});
+  large.Store(1, {"resp_1", R"([{"id":"msg_1-in0"}])", R"({"output":[]})"}, nullptr);
+  const auto first = large.Find("resp_1", 1);
+  large.Store(1, {"resp_2", "not JSON", R"({"output":[]})"}, first->get());
+  const auto second = large.Find("resp_2", 1);
+  large.Store(1, {"resp_3", R"([{"id":"msg_3-in0"}])", R"({"output":[]})"}, second->get());
+  ASSERT_NE(large.FindTurn("resp_3", 1), nullptr);
+  EXPECT_EQ(large.FindTurn("resp_3", 1)->id, "resp_3");
+  EXPECT_EQ(large.FindTurn("resp_3", 2), nullptr);
+  EXPECT_EQ(large.FindTurn("resp_4", 1), nullptr);
+  Json items = Json::parse(R"([{"type":"item_reference","id":"msg_3-in0"}])");
+  EXPECT_TRUE(ResolveReferences(&items, 1, &large).has_value());
+  EXPECT_EQ(items[0]["id"], "msg_3-in0");
 }
 
 TEST_F(References, TakeNoMoreBytesThanAKeyMayStore) {
