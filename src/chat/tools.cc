@@ -1,6 +1,7 @@
 #include "chat/tools.h"
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 #include "base/check.h"
@@ -104,12 +105,13 @@ Tools Tools::Reordered(const std::vector<size_t>& order) const {
 }
 
 Tools Tools::Named(const std::vector<std::string>& names) const {
+  const std::unordered_set<std::string_view> wanted(names.begin(), names.end());
   Json kept = Json::array();
   for (const Json& tool : list()) {
     const Json* const function = NamedFunction(tool);
     if (function == nullptr) continue;
     const std::string& name = (*function)["name"].text();
-    if (std::find(names.begin(), names.end(), name) != names.end()) kept.push_back(tool);
+    if (wanted.contains(name)) kept.push_back(tool);
   }
   return Tools(std::move(kept));
 }

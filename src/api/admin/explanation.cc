@@ -19,6 +19,8 @@ using Part = Explanation::Place::Part;
 constexpr size_t kExcerptBytesMax = 80;
 // Bytes of a line to use in a pattern that finds it again.
 constexpr size_t kPatternBytesMax = 40;
+// In all searches for the place of a divergence.
+constexpr size_t kSearchedBytesMax = size_t{64} << 20;
 // Within this many grid steps before the divergence, the resume position is as good as possible.
 constexpr size_t kNearSteps = 2;
 
@@ -75,8 +77,8 @@ class PlaceFinder {
   std::optional<Place> Within(size_t index, Part part, std::string_view text, size_t offset) {
     text = Trimmed(text);
     if (text.empty()) return std::nullopt;
-    const size_t begin = prompt_.text.find(text, cursor_);
-    if (begin == std::string::npos) return std::nullopt;
+    const size_t begin = Search(text);
+    if (begin == std::string_view::npos) return std::nullopt;
     cursor_ = begin + text.size();
     if (offset < begin) {
       const bool in_tools = prompt_.has_tools && offset < prompt_.header_end;
@@ -97,15 +99,24 @@ class PlaceFinder {
     return place;
   }
 
+  // Returns where the text comes next. A template may have left out or changed the texts of very
+  // many messages, and each would be searched for up to the end of a long prompt, so searches end.
+  size_t Search(std::string_view text) {
+    const size_t end = std::min(prompt_.text.size(), cursor_ + searched_bytes_left_);
+    const size_t found = std::string_view(prompt_.text).substr(0, end).find(text, cursor_);
+    searched_bytes_left_ -= std::min(found, end) - cursor_;
+    return found;
+  }
+
   bool IsHeader(size_t index) const { return IsHeaderRole(prompt_.messages[index].role); }
 
   // Returns whether `offset` is before the text of the next message, so among this message's calls.
-  bool Calls(size_t index, size_t offset) const {
+  bool Calls(size_t index, size_t offset) {
     for (size_t next = index + 1; next < prompt_.messages.size(); ++next) {
       const std::string_view text = Trimmed(prompt_.messages[next].content);
       if (text.empty()) continue;
-      const size_t begin = prompt_.text.find(text, cursor_);
-      return begin != std::string::npos && offset < begin;
+      const size_t begin = Search(text);
+      return begin != std::string_view::npos && offset < begin;
     }
     return true;
   }
@@ -113,6 +124,7 @@ class PlaceFinder {
   const ExplainedPrompt& prompt_;
   size_t cursor_ = 0;
   size_t text_begin_ = 0;
+  size_t searched_bytes_left_ = kSearchedBytesMax;
 };
 
 // Returns the word at `offset` if it contains a digit: a date, a time, a counter or a hash may

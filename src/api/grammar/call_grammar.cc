@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -42,17 +44,15 @@ ApiResult<Json> ObjectSchema(const Json& function, const std::string& place) {
 
 // Returns the tools that may be called, each once.
 ApiResult<std::vector<CallableTool>> CallableTools(const Tools& offered, const ToolChoice& choice) {
+  const std::unordered_set<std::string_view> wanted(choice.names.begin(), choice.names.end());
+  std::unordered_set<std::string_view> callable;
   std::vector<CallableTool> tools;
   for (const Json& entry : offered.list()) {
     const Json* const function = NamedFunction(entry);
     if (function == nullptr) continue;
     const std::string& name = (*function)["name"].text();
-    const auto named = [&](const auto& other) { return other == name; };
-    const bool wanted =
-        choice.names.empty() || std::any_of(choice.names.begin(), choice.names.end(), named);
-    const bool again = std::any_of(tools.begin(), tools.end(),
-                                   [&](const CallableTool& tool) { return tool.name == name; });
-    if (!wanted || again) continue;
+    if (!wanted.empty() && !wanted.contains(name)) continue;
+    if (!callable.insert(name).second) continue;
     if (name.empty() || name.find_first_of(kNoName) != std::string::npos) {
       return tl::unexpected(
           FieldError(kField, "a tool whose name can stand in a call, not '" + name + "'"));
@@ -63,9 +63,8 @@ ApiResult<std::vector<CallableTool>> CallableTools(const Tools& offered, const T
     tools.push_back({name, *std::move(schema), place, "t" + std::to_string(tools.size()) + "-"});
   }
   for (const std::string& name : choice.names) {
-    const bool there = std::any_of(tools.begin(), tools.end(),
-                                   [&](const CallableTool& tool) { return tool.name == name; });
-    if (!there) return tl::unexpected(FieldError(kField, "one of 'tools', not '" + name + "'"));
+    if (callable.contains(name)) continue;
+    return tl::unexpected(FieldError(kField, "one of 'tools', not '" + name + "'"));
   }
   if (tools.empty()) return tl::unexpected(FieldError(kField, "'auto' where there are no 'tools'"));
   return tools;
@@ -284,6 +283,10 @@ ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest*
     auto grammar = GrammarOfCalls(chat_template, tools, choice);
     if (!grammar) return tl::unexpected(grammar.error());
     request->grammar = *std::move(grammar);
+  }
+  if (choice.names.size() > tools.size()) {
+    return tl::unexpected(
+        FieldError(kField, "a choice among 'tools': it names more than there are"));
   }
   return choice.names.empty() ? tools : tools.Named(choice.names);
 }

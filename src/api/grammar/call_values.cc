@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 
 #include "api/grammar/json_grammar.h"
@@ -311,6 +313,19 @@ class BareValue {
   std::optional<ApiError> error_;
 };
 
+// Each member has a copy of the definitions that its schema may refer to.
+ApiResult<void> CheckDefinitions(const Json& schema, const std::string& place, size_t copies) {
+  constexpr size_t kBytesMax = size_t{8} << 20;
+  for (const char* definitions : {"$defs", "definitions"}) {
+    const auto found = schema.find(definitions);
+    if (found == schema.end() || ToText(*found).size() * copies <= kBytesMax) continue;
+    return tl::unexpected(FieldError(
+        place + "." + definitions, "of at most " + std::to_string(kBytesMax / copies) +
+                                       " bytes beside so many properties, where a call is forced"));
+  }
+  return {};
+}
+
 }  // namespace
 
 ApiResult<std::vector<CallMember>> MembersOf(const Json& schema, const std::string& place,
@@ -330,9 +345,17 @@ ApiResult<std::vector<CallMember>> MembersOf(const Json& schema, const std::stri
   if (!required.is_array()) {
     return tl::unexpected(FieldError(place + ".required", "a list of names"));
   }
+  std::unordered_set<std::string_view> known;
+  for (const auto& [name, property] : properties.items()) known.insert(name);
+  std::unordered_set<std::string_view> needed;
   for (const Json& name : required) {
-    if (name.is_string() && properties.contains(name.get<std::string>())) continue;
-    return tl::unexpected(FieldError(place + ".required", "a list of names of properties"));
+    if (!name.is_string() || !known.contains(name.text())) {
+      return tl::unexpected(FieldError(place + ".required", "a list of names of properties"));
+    }
+    needed.insert(name.text());
+  }
+  if (auto fits = CheckDefinitions(schema, place, properties.size()); !fits) {
+    return tl::unexpected(fits.error());
   }
   std::vector<CallMember> members;
   for (const auto& [name, property] : properties.items()) {
@@ -344,7 +367,7 @@ ApiResult<std::vector<CallMember>> MembersOf(const Json& schema, const std::stri
         member.schema[definitions] = schema[definitions];
       }
     }
-    member.required = std::find(required.begin(), required.end(), Json(name)) != required.end();
+    member.required = needed.contains(name);
     member.place = place + ".properties." + name;
     member.prefix = prefix + "p" + std::to_string(members.size()) + "-";
     members.push_back(std::move(member));

@@ -100,13 +100,13 @@ Characters CharactersOf(const std::string& text) {
 
 // Returns rules for the rest of a string that is none of `names`, after their common first `at`
 // characters.
-std::string OtherThan(const std::vector<Characters>& names, size_t at) {
+std::string OtherThan(const std::vector<const Characters*>& names, size_t at) {
   constexpr std::string_view kNever = R"(\"\\\x00-\x1F\x7F)";
   bool ends = false;
-  std::map<std::string, std::vector<Characters>> next;
-  for (const Characters& name : names) {
-    if (name.size() == at) ends = true;
-    if (name.size() > at) next[name[at]].push_back(name);
+  std::map<std::string, std::vector<const Characters*>> next;
+  for (const Characters* const name : names) {
+    if (name->size() == at) ends = true;
+    if (name->size() > at) next[(*name)[at]].push_back(name);
   }
   std::string taken;
   std::string choices;
@@ -390,7 +390,9 @@ std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& name
     if (name.size() > kBytesMax) return std::nullopt;
     all.push_back(CharactersOf(name));
   }
-  return OtherThan(all, 0);
+  std::vector<const Characters*> places;
+  for (const Characters& name : all) places.push_back(&name);
+  return OtherThan(places, 0);
 }
 
 const std::map<std::string, std::string, std::less<>>& JsonRules() {

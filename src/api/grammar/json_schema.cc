@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -14,7 +16,9 @@ namespace {
 
 constexpr size_t kDepthMax = 64;
 constexpr size_t kRulesMax = 5000;
-constexpr size_t kCountMax = 10000;  // minItems, maxLength …
+constexpr size_t kCountMax = 10000;      // minItems, maxLength …
+constexpr size_t kChoicesMax = 1000;     // of anyOf, oneOf and allOf
+constexpr size_t kPropertiesMax = 4096;  // of all schemas of an allOf
 constexpr size_t kSchemaBytesMax = size_t{256} << 10;
 
 // Keywords that restrict answers and cannot be enforced.
@@ -234,8 +238,8 @@ class SchemaWriter {
       Refuse(path, "a list of at least one value");
       return "";
     }
+    const std::vector<std::string> types = Types(schema, path);
     for (const Json& value : values) {
-      const std::vector<std::string> types = Types(schema, path);
       const bool fits = types.empty() || std::any_of(types.begin(), types.end(), [&](auto& type) {
                           return IsType(value, type);
                         });
@@ -248,20 +252,24 @@ class SchemaWriter {
   std::string VisitAny(const Json& schema, const char* keyword, const Path& path, size_t depth) {
     const Path place = path + "." + keyword;
     const Json& list = schema[keyword];
-    if (!list.is_array() || list.empty()) {
-      Refuse(place, "a list of at least one schema");
-      return "";
-    }
+    if (!CheckList(list, place)) return "";
     Json base = schema;
     base.erase(keyword);
     std::vector<std::string> choices;
-    for (size_t i = 0; i < list.size(); ++i) {
+    for (size_t i = 0; i < list.size() && !error_; ++i) {
       const Path item = place + "[" + std::to_string(i) + "]";
       Json merged = list[i];
       if (Narrows(base)) merged = Merge(base, list[i], item);
       choices.push_back(Visit(merged, item, depth + 1));
     }
     return AddRule(place, Join(choices, " | "));
+  }
+
+  // What stands beside such a list is merged with each of its schemas, so they are few.
+  bool CheckList(const Json& list, const Path& place) {
+    const bool fits = list.is_array() && !list.empty() && list.size() <= kChoicesMax;
+    if (!fits) Refuse(place, "a list of 1 to " + std::to_string(kChoicesMax) + " schemas");
+    return fits;
   }
 
   static bool Narrows(const Json& schema) {
@@ -272,10 +280,7 @@ class SchemaWriter {
   std::string VisitAll(const Json& schema, const Path& path, size_t depth) {
     const Json& list = schema["allOf"];
     const Path place = path + ".allOf";
-    if (!list.is_array() || list.empty()) {
-      Refuse(place, "a list of at least one schema");
-      return "";
-    }
+    if (!CheckList(list, place)) return "";
     Json merged = schema;
     merged.erase("allOf");
     for (size_t i = 0; i < list.size() && !error_; ++i) {
@@ -284,6 +289,10 @@ class SchemaWriter {
       if (list.size() == 1 && !Narrows(merged)) return Visit(*part, item, depth + 1);
       RefuseUnsupportedPart(*part, item);
       merged = Merge(merged, *part, item);
+      const auto properties = merged.find("properties");
+      if (properties != merged.end() && properties->size() > kPropertiesMax) {
+        Refuse(place, "schemas of at most " + std::to_string(kPropertiesMax) + " properties");
+      }
     }
     return Visit(merged, path, depth + 1);
   }
@@ -342,7 +351,9 @@ class SchemaWriter {
           (name == "object" || name == "array" || name == "string" || name == "integer" ||
            name == "number" || name == "boolean" || name == "null");
       if (known) {
-        types.push_back(name.get<std::string>());
+        // A list may name one again.
+        const bool again = std::find(types.begin(), types.end(), name.text()) != types.end();
+        if (!again) types.push_back(name.text());
       } else {
         Refuse(path + ".type",
                "'object', 'array', 'string', 'integer', 'number', 'boolean' or "
@@ -497,8 +508,12 @@ class SchemaWriter {
     const Json any = more != schema.end() && open ? *more : Json(true);
     std::vector<Member> members;
     std::vector<std::string> names;
+    std::unordered_set<std::string_view> needed_names;
+    for (const Json& name : required) needed_names.insert(name.text());
+    std::unordered_set<std::string_view> known_names;
     const auto add = [&](const std::string& name, const Json& property, const Path& place) {
-      const bool needed = std::find(required.begin(), required.end(), Json(name)) != required.end();
+      const bool needed = needed_names.contains(name);
+      known_names.insert(name);
       const std::string rule = Visit(property, place, depth + 1);
       members.push_back({GbnfLiteral(ToText(Json(name))) + R"( ":" sp )" + rule, needed});
       names.push_back(name);
@@ -507,12 +522,11 @@ class SchemaWriter {
       add(name, property, path + ".properties." + name);
     }
     for (const Json& name : required) {
-      const bool named =
-          std::find(names.begin(), names.end(), name.get<std::string>()) != names.end();
-      if (!named && !open && more != schema.end()) {
+      if (known_names.contains(name.text())) continue;
+      if (!open && more != schema.end()) {
         Refuse(path + ".required", "names of properties where no others are allowed");
       }
-      if (!named) add(name.get<std::string>(), any, path + ".additionalProperties");
+      add(name.text(), any, path + ".additionalProperties");
     }
     if (!open) return WriteMembers(members, "", path);
     if (names.empty() && any == Json(true)) return "object";

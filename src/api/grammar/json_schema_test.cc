@@ -52,6 +52,34 @@ TEST(JsonSchema, ObjectsHaveTheirPropertiesInOrder) {
   ExpectAnswers(R"({"type":"object","additionalProperties":false})", {"{}"}, {R"({"a":1})"});
 }
 
+TEST(JsonSchema, ListsThatRepeatThemselvesAreReadOnce) {
+  ExpectAnswers(R"({"type":["integer","null","integer","integer"]})", {"1", "null"}, {"true"});
+  EXPECT_EQ(*GrammarOfSchema(Json::parse(R"({"type":["string","string"]})"), "schema"),
+            *GrammarOfSchema(Json::parse(R"({"type":"string"})"), "schema"));
+  ExpectAnswers(R"({"properties":{"a":{"type":"null"}},"required":["a","a","b","b"]})",
+                {R"({"a":null,"b":1})"}, {"{}", R"({"a":null})"});
+}
+
+// What is merged with each of a list's schemas would be copied as often as there are some.
+TEST(JsonSchema, RefusesLongListsOfSchemas) {
+  std::string list = "{}";
+  for (int i = 1; i < 1000; ++i) list += ",{}";
+  EXPECT_TRUE(GrammarOfSchema(Json::parse("{\"anyOf\":[" + list + "]}"), "schema").has_value());
+  for (const char* name : {"anyOf", "oneOf", "allOf"}) {
+    ExpectRefused("{\"" + std::string(name) + "\":[" + list + ",{}]}",
+                  "schema." + std::string(name));
+  }
+  std::string parts;
+  for (int part = 0; part < 5; ++part) {
+    parts += std::string(part > 0 ? "," : "") + "{\"properties\":{";
+    for (int i = 0; i < 1000; ++i) {
+      parts += std::string(i > 0 ? "," : "") + "\"" + std::to_string(part * 1000 + i) + "\":{}";
+    }
+    parts += "}}";
+  }
+  ExpectRefused("{\"allOf\":[" + parts + "]}", "schema.allOf");
+}
+
 TEST(JsonSchema, OtherPropertiesHaveOtherNames) {
   const std::string schema = R"({"properties":{"ab":{"type":"integer"},"a^-":{"type":"null"}},
       "additionalProperties":{"type":"string"},"required":["ab"]})";

@@ -1,5 +1,6 @@
 #include "api/prompt/context_window.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "base/check.h"
@@ -15,7 +16,10 @@ class WindowWalk {
  public:
   WindowWalk(size_t header_tokens, std::span<const SizedMessage> messages, const WindowRules& rules)
       : messages_(messages), rules_(rules), used_(messages.size() + 1, header_tokens) {
-    for (size_t i = 0; i < messages.size(); ++i) used_[i + 1] = used_[i] + messages[i].tokens;
+    for (size_t i = 0; i < messages.size(); ++i) {
+      used_[i + 1] = used_[i] + messages[i].tokens;
+      if (messages[i].begins_turn) turns_.push_back(i);
+    }
   }
 
   WindowCut Walk() {
@@ -41,10 +45,10 @@ class WindowWalk {
   // turn if none does.
   size_t FirstThatFits(size_t end) const {
     size_t found = cut_.start;
-    for (size_t turn = cut_.start; turn < end; ++turn) {
-      if (!messages_[turn].begins_turn) continue;
-      found = turn;
-      if (UsedFrom(turn, end) * 100 <= rules_.window_tokens * kCutsTo) break;
+    auto turn = std::lower_bound(turns_.begin(), turns_.end(), cut_.start);
+    for (; turn != turns_.end() && *turn < end; ++turn) {
+      found = *turn;
+      if (UsedFrom(found, end) * 100 <= rules_.window_tokens * kCutsTo) break;
     }
     return found;
   }
@@ -54,7 +58,8 @@ class WindowWalk {
 
   const std::span<const SizedMessage> messages_;
   const WindowRules& rules_;
-  std::vector<size_t> used_;  // by the system prefix and this many messages
+  std::vector<size_t> used_;   // by the system prefix and this many messages
+  std::vector<size_t> turns_;  // indices of the messages that begin one
   WindowCut cut_;
 };
 

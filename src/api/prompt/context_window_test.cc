@@ -42,6 +42,14 @@ TEST(ContextWindow, LeavesWhatFitsAsItIs) {
   EXPECT_EQ(CutToWindow(200, {}, kRules), WindowCut{});
 }
 
+// A client may send very many messages with nothing in them. Where each made the server look at all
+// before it, this would take an hour.
+TEST(ContextWindow, LooksAtTheTurnsAndNotAtEachMessageOfThem) {
+  Messages messages(1'000'000, {1, false});
+  messages[0].begins_turn = true;
+  EXPECT_EQ(CutToWindow(0, messages, kRules), (WindowCut{0, {}}));
+}
+
 TEST(ContextWindow, KnowsFromEightyPercentOnWhereItWillCut) {
   // 820 tokens: from turn 4 on, header and turns take 420.
   Messages messages = Turns(6, 100);

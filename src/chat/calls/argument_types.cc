@@ -10,7 +10,8 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kReferencesMax = 50;
+// Of one argument: schemas that are looked at, and items of their lists.
+constexpr size_t kLooksMax = 1000;
 
 // Returns the part of the schema that a reference names; null if there is none.
 const Json* FindReference(const Json& root, const Json& reference) {
@@ -18,35 +19,41 @@ const Json* FindReference(const Json& root, const Json& reference) {
   return FindPointer(root, std::string_view(reference.text()).substr(1));
 }
 
-// Adds the types that a schema, a part of `root`, allows; none if it does not say. Schemas come
-// from clients: their depth is limited where they are parsed, and the number of references is
-// limited by `left`.
-void AddTypes(const Json& schema, const Json& root, size_t* left, Types* types) {
-  if (!schema.is_object()) return;
-  if (const auto reference = schema.find("$ref"); reference != schema.end()) {
-    const Json* target = FindReference(root, *reference);
-    if (target != nullptr && *left > 0) {
-      --*left;
-      AddTypes(*target, root, left, types);
+// Finds the types that a schema allows. Schemas come from clients, and a reference may lead back to
+// where it stands, so only a part of a large one is looked at.
+class TypeFinder {
+ public:
+  TypeFinder(const Json& root, Types* types) : root_(root), types_(types) {}
+
+  void Add(const Json& schema) {
+    if (!schema.is_object() || !Looks()) return;
+    if (const auto reference = schema.find("$ref"); reference != schema.end()) {
+      const Json* target = FindReference(root_, *reference);
+      if (target != nullptr) Add(*target);
     }
-  }
-  for (const auto& [key, value] : schema.items()) {
-    if (key == "type" && value.is_string()) types->insert(value.get<std::string>());
-    if (key == "type" && value.is_array()) {
-      for (const Json& type : value) {
-        if (type.is_string()) types->insert(type.get<std::string>());
+    for (const auto& [key, value] : schema.items()) {
+      if (key == "type" && value.is_string()) types_->insert(value.text());
+      if (!value.is_array()) continue;
+      const bool choices = key == "anyOf" || key == "oneOf";
+      const bool names = key == "type";
+      const bool values = key == "enum" && !schema.contains("type");
+      if (!choices && !names && !values) continue;
+      for (const Json& item : value) {
+        if (!Looks()) return;
+        if (choices) Add(item);
+        if (names && item.is_string()) types_->insert(item.text());
+        if (values && item.is_string()) types_->insert("string");
       }
     }
-    if ((key == "anyOf" || key == "oneOf") && value.is_array()) {
-      for (const Json& choice : value) AddTypes(choice, root, left, types);
-    }
-    if (key == "enum" && value.is_array() && !schema.contains("type")) {
-      for (const Json& choice : value) {
-        if (choice.is_string()) types->insert("string");
-      }
-    }
   }
-}
+
+ private:
+  bool Looks() { return ++looks_ <= kLooksMax; }
+
+  const Json& root_;
+  Types* const types_;
+  size_t looks_ = 0;
+};
 
 std::string_view TypeOf(const Json& value) {
   if (value.is_number_integer()) return "integer";
@@ -67,8 +74,7 @@ ArgumentTypes::ArgumentTypes(const Json* schema) {
   const auto properties = schema->find("properties");
   if (properties == schema->end() || !properties->is_object()) return;
   for (const auto& [name, property] : properties->items()) {
-    size_t left = kReferencesMax;
-    AddTypes(property, *schema, &left, &types_[name]);
+    TypeFinder(*schema, &types_[name]).Add(property);
   }
 }
 

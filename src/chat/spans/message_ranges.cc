@@ -8,6 +8,8 @@
 namespace cairn {
 namespace {
 
+constexpr size_t kSearchedBytesMax = size_t{64} << 20;
+
 class RangeFinder {
  public:
   RangeFinder(const std::vector<Message>& messages, const TextShape& shape, std::string_view text)
@@ -53,7 +55,7 @@ class RangeFinder {
   }
 
   // Returns the begin of a message that is neither a user's nor a tool's; nullopt if not known.
-  std::optional<size_t> BeginOf(size_t index) const {
+  std::optional<size_t> BeginOf(size_t index) {
     const Role role = messages_[index].role;
     if (role == Role::kUser || role == Role::kTool) return std::nullopt;
     const std::optional<size_t> begin =
@@ -76,14 +78,16 @@ class RangeFinder {
   }
 
   // Returns the begin of a message after another of its kind, found by its text, if that occurs
-  // exactly once between the known places around it.
-  std::optional<size_t> ByText(size_t index) const {
+  // exactly once between the known places around it. Where no place is known, each message would be
+  // searched for in the whole prompt, so the searches end.
+  std::optional<size_t> ByText(size_t index) {
     size_t from = 0;
     for (size_t i = 0; i < index; ++i) {
       if (places_[i].begin) from = *places_[i].begin;
     }
     const size_t to = NextBegin(index);
-    if (from >= to) return std::nullopt;
+    if (from >= to || to - from > searched_bytes_left_) return std::nullopt;
+    searched_bytes_left_ -= to - from;
     const std::string_view between = text_.substr(from, to - from);
     for (const std::string_view text :
          {Trimmed(messages_[index].reasoning), Trimmed(messages_[index].content)}) {
@@ -99,6 +103,7 @@ class RangeFinder {
   const TextShape& shape_;
   const std::string_view text_;
   std::vector<Place> places_;
+  size_t searched_bytes_left_ = kSearchedBytesMax;
 };
 
 }  // namespace

@@ -26,11 +26,11 @@ bool IsKeyword(std::string_view name) {
   return IsOneOf(name, keywords);
 }
 
-// Methods that the engine lacks, or some of whose arguments it lacks.
+// Methods that the engine lacks, or some of whose arguments it lacks, or whose time it squares.
 bool IsMissingMethod(std::string_view name) {
-  static const std::vector<std::string_view> methods = {"split",  "rsplit",       "splitlines",
-                                                        "join",   "format",       "find",
-                                                        "values", "removeprefix", "removesuffix"};
+  static const std::vector<std::string_view> methods = {
+      "split", "rsplit", "splitlines",   "join",         "format",
+      "find",  "values", "removeprefix", "removesuffix", "replace"};
   return IsOneOf(name, methods);
 }
 

@@ -220,14 +220,17 @@ Value First(const ContextPtr&, ArgumentsValue& args) {
 
 Value Replace(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("replace", {3, 3}, {0, 0});
-  std::string text = Text(args.args[0]);
+  const std::string text = Text(args.args[0]);
   const std::string from = args.args[1].to_str();
   const std::string to = args.args[2].to_str();
   if (from.empty()) return text;
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
+  std::string replaced;
+  size_t at = 0;
+  for (size_t found = text.find(from); found != std::string::npos; found = text.find(from, at)) {
+    replaced.append(text, at, found - at).append(to);
+    at = found + from.size();
   }
-  return text;
+  return replaced.append(text, at, std::string::npos);
 }
 
 std::string Lower(std::string text) {

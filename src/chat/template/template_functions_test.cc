@@ -65,6 +65,10 @@ TEST(TemplateFunctions, StandForMethodsThatTheEngineLacks) {
   EXPECT_EQ(Shown("{{ ','.join(['a', 'b']) }}{{ {'a': 1, 'b': none}.values() }}"), "a,b[1, None]");
   EXPECT_EQ(Shown("{{ '{} {{x}} {1} {k}'.format(1, 0.5, k=none) }}"), "1 {x} 0.5 None");
   EXPECT_EQ(Shown("{{ 'abc'.find('c') }}{{ 'abc'.find('d') }}"), "2-1");
+  EXPECT_EQ(Shown("{{ 'aXbXc'.replace('X', '--') }}{{ 'aXbXc'.replace('X', '', 1) }}"),
+            "a--b--cabXc");
+  EXPECT_EQ(Shown("{{ 'aab'.replace('a', 'aa').replace('b', '') }}{{ 'ab'.replace('', 'x') }}"),
+            "aaaaab");
   EXPECT_EQ(Shown("{{ 'abc'.removeprefix('a') }}{{ 'abc'.removesuffix('c') }}"), "bcab");
 }
 

@@ -169,6 +169,26 @@ Value RemoveSuffix(const ContextPtr&, ArgumentsValue& args) {
   return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
 }
 
+// As many as the last argument says, from the left.
+Value Replace(const ContextPtr&, ArgumentsValue& args) {
+  args.expectArgs("replace", {3, 4}, {0, 1});
+  const std::string text = TextOf(args.args[0], "replace");
+  const std::string from = TextOf(args.args[1], "replace");
+  const std::string to = TextOf(args.args[2], "replace");
+  const Value count = Argument(args, 3, "count");
+  int64_t left = count.is_null() ? -1 : count.to_int();
+  if (from.empty()) return text;
+  std::string replaced;
+  size_t at = 0;
+  while (left-- != 0) {
+    const size_t found = text.find(from, at);
+    if (found == std::string::npos) break;
+    replaced.append(text, at, found - at).append(to);
+    at = found + from.size();
+  }
+  return replaced.append(text, at, std::string::npos);
+}
+
 }  // namespace
 
 void DefineTemplateMethods(minja::Context* context) {
@@ -184,6 +204,7 @@ void DefineTemplateMethods(minja::Context* context) {
   define("values", Values);
   define("removeprefix", RemovePrefix);
   define("removesuffix", RemoveSuffix);
+  define("replace", Replace);
 }
 
 }  // namespace cairn

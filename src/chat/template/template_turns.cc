@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
+#include <map>
 #include <utility>
 
 #include "base/hash.h"
@@ -147,27 +148,37 @@ class TurnBuilder {
       TakeCallOf(message);
     }
     if (caps_.single_calls && message.tool_calls.size() > 1) {
-      calls_.assign(message.tool_calls.begin() + 1, message.tool_calls.end());
-      calls_index_ = index;
+      HoldCalls({message.tool_calls.begin() + 1, message.tool_calls.end()}, index);
       message.tool_calls.resize(1);
     }
     Push(std::move(message), index);
   }
 
-  // Where a message may have one call, each of the others comes right before its result.
-  void TakeCallOf(const Message& result) {
-    const auto call = std::find_if(calls_.begin(), calls_.end(), [&](const ToolCall& one) {
-      return one.id == result.tool_call_id;
-    });
-    if (call == calls_.end()) return;
-    Push({.role = Role::kAssistant, .tool_calls = {*call}}, calls_index_);
-    calls_.erase(call);
+  void HoldCalls(std::vector<ToolCall> calls, size_t index) {
+    calls_ = std::move(calls);
+    calls_index_ = index;
+    calls_by_id_.clear();
+    for (size_t i = 0; i < calls_.size(); ++i) calls_by_id_.emplace(calls_[i].id, i);
   }
 
-  // Calls that have no result.
+  // Where a message may have one call, each of the others comes right before its result. Of two
+  // calls with one id the first has the first result.
+  void TakeCallOf(const Message& result) {
+    const auto found = calls_by_id_.lower_bound(result.tool_call_id);
+    if (found == calls_by_id_.end() || found->first != result.tool_call_id) return;
+    ToolCall call = std::move(calls_[found->second]);
+    calls_by_id_.erase(found);
+    Push({.role = Role::kAssistant, .tool_calls = {std::move(call)}}, calls_index_);
+  }
+
+  // Calls that have no result, in their order.
   void FlushCalls() {
-    for (ToolCall& call : std::exchange(calls_, {})) {
-      turns_.push_back({{.role = Role::kAssistant, .tool_calls = {std::move(call)}}, calls_index_});
+    std::vector<size_t> left;
+    for (const auto& [id, index] : std::exchange(calls_by_id_, {})) left.push_back(index);
+    std::sort(left.begin(), left.end());
+    for (const size_t index : left) {
+      turns_.push_back(
+          {{.role = Role::kAssistant, .tool_calls = {std::move(calls_[index])}}, calls_index_});
     }
   }
 
@@ -215,7 +226,8 @@ class TurnBuilder {
   std::vector<TemplateTurn> turns_;
   std::string waiting_;  // system text that the next user or tool message takes with it
   size_t waiting_index_ = 0;
-  std::vector<ToolCall> calls_;  // of one message, that wait for their results
+  std::vector<ToolCall> calls_;                     // of one message
+  std::multimap<std::string, size_t> calls_by_id_;  // those that wait for their results
   size_t calls_index_ = 0;
 };
 
