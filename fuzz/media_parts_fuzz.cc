@@ -52,20 +52,24 @@ ApiResult<Conversation> Parse(uint8_t flags, const Json& body, const MediaRules&
 }
 
 void CheckMedia(const Conversation& talk, const MediaRules& rules) {
-  CHECK(talk.media.size() <= kMediaMax);
+  size_t count = 0;
   size_t bytes = 0;
-  for (const auto& medium : talk.media) {
-    const bool image = medium->kind == MediumKind::kImage;
-    CHECK(image ? rules.takes_images : rules.takes_audio);
-    CHECK(medium->file.size() <= kFileBytesMax);
-    CHECK(!medium->place.empty());
-    bytes += medium->file.size();
-    bool found = false;
-    for (const Message& message : talk.messages) {
-      found = found || message.content.find(MarkerOf(*medium)) != std::string::npos;
+  for (const Message& message : talk.messages) {
+    size_t at = 0;
+    for (const MarkedMedium& marked : message.media) {
+      const Medium& medium = *marked.medium;
+      const bool image = medium.kind == MediumKind::kImage;
+      CHECK(image ? rules.takes_images : rules.takes_audio);
+      CHECK(medium.file.size() <= kFileBytesMax);
+      CHECK(!medium.place.empty());
+      bytes += medium.file.size();
+      ++count;
+      CHECK(at <= marked.begin && marked.begin < marked.end);
+      CHECK(message.content.substr(marked.begin, marked.end - marked.begin) == MarkerOf(medium));
+      at = marked.end;
     }
-    CHECK(found);
   }
+  CHECK(count <= kMediaMax);
   CHECK(bytes <= kAllBytesMax);
 }
 

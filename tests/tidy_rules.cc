@@ -275,6 +275,29 @@ Complaints CheckThreads(const SourceFile& file) {
   return complaints;
 }
 
+Complaints CheckTokenizing(const SourceFile& file) {
+  static const std::vector<std::string_view> allowed = {
+      "src/api/prompt/prompt_limits.cc",        // the gate
+      "src/api/llama_server/prompt_tokens.cc",  // of a PromptText, which PromptBuilder has measured
+      "src/api/llama_server/infill.cc",         // measures all of its texts together
+      "src/api/llama_server/rerank.cc",
+      "src/api/openai/embeddings.cc",        // have limits of their own
+      "src/api/prompt/conversation_cut.cc",  // passes over what cannot fit
+      "src/api/prompt/message_starts.cc",    // texts of the template
+  };
+  Complaints complaints;
+  if (!file.path.starts_with("src/api/") || file.IsTest()) return complaints;
+  if (BeginsWithOneOf(file.path, allowed)) return complaints;
+  const std::string code = CodeOnly(file.text);
+  for (const std::string_view call : {"engine.Tokenize", "engine_.Tokenize", "engine->Tokenize",
+                                      "engine_->Tokenize", "engine().Tokenize"}) {
+    for (size_t at = code.find(call); at != std::string::npos; at = code.find(call, at + 1)) {
+      complaints.push_back(At(file, LineOf(code, at), "a text is tokenized unmeasured"));
+    }
+  }
+  return complaints;
+}
+
 Complaints CheckUnfinished(const SourceFile& file) {
   Complaints complaints;
   size_t number = 0;

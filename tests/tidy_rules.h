@@ -27,6 +27,9 @@ Complaints CheckPrinting(const SourceFile& file);
 // A file of src/ that starts a thread also catches what its body throws, by TryWork
 // (base/process/try_work.h): an exception that leaves a thread ends the process.
 Complaints CheckThreads(const SourceFile& file);
+// A text of a request goes through PromptLimits before an engine tokenizes it: only the files of
+// src/api that do so, or whose texts are the server's own, call Engine::Tokenize.
+Complaints CheckTokenizing(const SourceFile& file);
 // No comment leaves work for later.
 Complaints CheckUnfinished(const SourceFile& file);
 // Identifiers and comments use the field's words: a complaint names an old word of ours with its

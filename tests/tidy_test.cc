@@ -105,6 +105,10 @@ TEST(Tidy, NoThreadEndsTheProcessByAnException) {
   EXPECT_EQ(OfAll(CheckThreads), "");
 }
 
+TEST(Tidy, NoTextIsTokenizedUnmeasured) {
+  EXPECT_EQ(OfAll(CheckTokenizing), "");
+}
+
 TEST(Tidy, NothingIsLeftForLaterInAComment) {
   EXPECT_EQ(OfAll(CheckUnfinished), "");
 }
@@ -293,6 +297,18 @@ TEST(TidyRules, FindThreadsWhoseBodiesCatchNothing) {
   EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "StartThread(&t, [] { TryWork(run); });\n"})), "");
   EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "std::thread thread_;  // std::thread(x)\n"})), "");
   EXPECT_EQ(Joined(CheckThreads({"src/a/b_test.cc", "std::thread thread(run);\n"})), "");
+}
+
+TEST(TidyRules, FindTextsThatAreTokenizedUnmeasured) {
+  const std::string code = "// engine.Tokenize\nservice.engine().Tokenize(text, false, true);\n";
+  EXPECT_EQ(Joined(CheckTokenizing({"src/api/openai/a.cc", code})),
+            "src/api/openai/a.cc:2: a text is tokenized unmeasured\n");
+  EXPECT_EQ(CheckTokenizing({"src/api/a.cc", "engine_->Tokenize(a);engine.Tokenize(b);"}).size(),
+            2u);
+  for (const char* path :
+       {"src/api/prompt/prompt_limits.cc", "src/api/a_test.cc", "src/sched/a.cc"}) {
+    EXPECT_EQ(Joined(CheckTokenizing({path, code})), "") << path;
+  }
 }
 
 TEST(TidyRules, FindOldWordsInNamesAndCommentsButNotInLiterals) {

@@ -158,8 +158,8 @@ ApiResult<std::string> ChatService::Render(const Conversation& conversation) con
   return prompts_.Render(conversation);
 }
 
-ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, const Media& media) const {
-  return prompts_.PrepareText(std::move(text), media);
+ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, MarkedMedia media) const {
+  return prompts_.PrepareText(std::move(text), std::move(media));
 }
 
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,

@@ -83,10 +83,11 @@ class ChatService {
   Result<size_t> SetCacheLimit(size_t bytes) const { return scheduler_->SetCacheLimit(bytes); }
   void SetDraining(bool draining) const { scheduler_->SetDraining(draining); }
   // Returns the prompt's text up to the start of the answer, with tools in the order of the
-  // request.
+  // request, and kNextMediumMarker for each medium.
   ApiResult<std::string> Render(const Conversation& conversation) const;
   // See PromptBuilder.
-  ApiResult<PreparedPrompt> PrepareText(std::string text, const Media& media) const;
+  ApiResult<PreparedPrompt> PrepareText(std::string text, MarkedMedia media) const;
+  const PromptLimits& limits() const { return prompts_.limits(); }
   // Returns the prompt's tokens as Start would submit them.
   ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;
 

@@ -32,12 +32,16 @@ size_t ItemBytes(std::string_view text) {
 }
 
 // A header without its last semicolon would take a marker behind it as its own text.
-void DropHeader(const Media& media, std::string* content) {
-  const auto markers = FindMarkers(*content, media);
-  const size_t end = markers.empty() ? content->size() : markers.front().begin;
-  const std::string_view front = std::string_view(*content).substr(0, end);
+void DropHeader(Message* message) {
+  std::string& content = message->content;
+  const size_t end = message->media.empty() ? content.size() : message->media.front().begin;
+  const std::string_view front = std::string_view(content).substr(0, end);
   const size_t dropped = front.size() - WithoutBillingHeader(front).size();
-  content->erase(0, dropped);
+  content.erase(0, dropped);
+  for (MarkedMedium& marked : message->media) {
+    marked.begin -= dropped;
+    marked.end -= dropped;
+  }
 }
 
 }  // namespace
@@ -66,7 +70,7 @@ void MakeCanonical(const CanonicalOptions& options, Conversation* conversation) 
     for (Message& message : conversation->messages) {
       if (message.role == Role::kSystem || message.role == Role::kDeveloper) {
         const bool had_text = !message.content.empty();
-        DropHeader(conversation->media, &message.content);
+        DropHeader(&message);
         const bool emptied = had_text && message.content.empty();
         if (emptied && conversation->messages.size() > 1) continue;
       }

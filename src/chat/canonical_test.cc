@@ -72,10 +72,14 @@ TEST(Canonical, AMarkerRightBehindTheHeaderStays) {
   const std::string marker = MarkerOf(*medium);
   for (const char* header :
        {"x-anthropic-billing-header: a=b;", "x-anthropic-billing-header: a=b"}) {
-    Conversation talk{.messages = {System(header + marker), User("Hi")}, .media = {medium}};
+    Conversation talk{.messages = {System(header), User("Hi")}};
+    AppendMarker(medium, &talk.messages[0].content, &talk.messages[0].media);
     MakeCanonical({}, &talk);
     ASSERT_EQ(talk.messages.size(), 2u);
     EXPECT_EQ(talk.messages[0].content, marker);
+    ASSERT_EQ(talk.messages[0].media.size(), 1u);
+    EXPECT_EQ(talk.messages[0].media[0].begin, 0u);
+    EXPECT_EQ(talk.messages[0].media[0].end, marker.size());
   }
   Conversation plain{.messages = {System("x-anthropic-billing-header: a=b" + marker), User("Hi")}};
   MakeCanonical({}, &plain);

@@ -49,6 +49,7 @@ struct Message {
   std::string tool_call_id = {};          // tool only: the id of the call that it answers
   std::string name = {};                  // name of the tool or the author; may be empty
   std::vector<CacheMark> marks = {};
+  MarkedMedia media = {};  // where `content` shows images and recordings
 };
 
 // The place where a conversation's prompt ends.
@@ -74,7 +75,6 @@ inline bool IsOff(const ReasoningWish& wish) {
 
 struct Conversation {
   std::vector<Message> messages = {};
-  Media media = {};  // whose markers stand in the contents of messages
   Tools tools = {};
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty if there are none

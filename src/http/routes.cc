@@ -197,7 +197,7 @@ HttpResponse Infill(const ChatService& service, Served& served, const HttpReques
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
   return Complete(service, served, CompletionDialect::kNative, http_request,
-                  ParseInfill(service.engine(), *body, served.defaults, served.infill));
+                  ParseInfill(service, *body, served.defaults, served.infill));
 }
 
 HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {

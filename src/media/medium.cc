@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 
-#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -14,8 +13,6 @@ namespace {
 
 constexpr std::string_view kMarkerBegin = "<__media__";
 constexpr std::string_view kMarkerEnd = "__>";
-constexpr size_t kDigits = 32;
-constexpr size_t kMarkerBytes = kMarkerBegin.size() + kDigits + kMarkerEnd.size();
 
 Bits128 ContentHash(MediumKind kind, ByteSpan file) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
@@ -46,7 +43,7 @@ std::string_view MediumKindName(MediumKind kind) {
   return kind == MediumKind::kImage ? "image" : "audio";
 }
 
-std::shared_ptr<const Medium> MakeMedium(MediumKind kind, Bytes file, std::string place) {
+MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place) {
   const Bits128 content = ContentHash(kind, file);
   return std::make_shared<const Medium>(Medium{kind, std::move(file), content, std::move(place)});
 }
@@ -59,32 +56,22 @@ std::string MarkerOf(const Medium& medium) {
   return marker;
 }
 
-void AddMedium(std::shared_ptr<const Medium> medium, Media* media) {
-  const bool known = std::any_of(media->begin(), media->end(), [&](const auto& other) {
-    return other->content == medium->content;
-  });
-  if (!known) media->push_back(std::move(medium));
+void AppendMarker(MediumPtr medium, std::string* text, MarkedMedia* media) {
+  const size_t begin = text->size();
+  *text += MarkerOf(*medium);
+  media->push_back({begin, text->size(), std::move(medium)});
 }
 
-std::vector<MarkedMedium> FindMarkers(std::string_view text, const Media& media) {
-  std::vector<MarkedMedium> found;
-  if (media.empty()) return found;
-  std::vector<std::string> markers;
-  for (const auto& medium : media) markers.push_back(MarkerOf(*medium));
-  for (size_t at = text.find(kMarkerBegin); at != std::string_view::npos;
-       at = text.find(kMarkerBegin, at + 1)) {
-    const auto marker = std::find(markers.begin(), markers.end(), text.substr(at, kMarkerBytes));
-    if (marker == markers.end()) continue;
-    const auto index = static_cast<size_t>(marker - markers.begin());
-    found.push_back({at, at + kMarkerBytes, media[index]});
-  }
-  return found;
+size_t MarkerBytes(const MarkedMedia& media) {
+  size_t bytes = 0;
+  for (const MarkedMedium& marked : media) bytes += marked.end - marked.begin;
+  return bytes;
 }
 
-std::string WithNextMediumMarkers(std::string_view text, const Media& media) {
+std::string WithNextMediumMarkers(std::string_view text, const MarkedMedia& media) {
   std::string changed;
   size_t at = 0;
-  for (const MarkedMedium& marked : FindMarkers(text, media)) {
+  for (const MarkedMedium& marked : media) {
     changed += text.substr(at, marked.begin - at);
     changed += kNextMediumMarker;
     at = marked.end;

@@ -1,16 +1,17 @@
-// Medium: an image or a recording that a client sent, as the bytes of its file. The text of its
-// message holds the medium's marker at the medium's place; tokenization replaces the marker by the
-// medium's tokens (media/media_tokens.h). A text that looks like a marker, but names no medium of
-// the same conversation, is only text.
+// Medium: an image or a recording that a client sent, as the bytes of its file. A text shows a
+// medium by the medium's marker, and the places of the media are kept beside the text; tokenization
+// replaces what stands there by the medium's tokens (media/media_tokens.h). Only such a place is a
+// medium: a text that looks like a marker anywhere else is only text, whoever wrote it.
 //
 //   content   "Compare <__media__0f…a1__> with <__media__77…3c__>."
-//   media     { 0f…a1: a PNG,  77…3c: a JPEG }
+//   media     [8, 51): a PNG,  [57, 100): a JPEG
 //
 // Values; any thread.
 
 #ifndef CAIRN_MEDIA_MEDIUM_H_
 #define CAIRN_MEDIA_MEDIUM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,29 +37,31 @@ struct Medium {
   std::string place;
 };
 
-// A conversation's media, each once.
-using Media = std::vector<std::shared_ptr<const Medium>>;
+using MediumPtr = std::shared_ptr<const Medium>;
 
 // Returns the medium with its content's hash.
-std::shared_ptr<const Medium> MakeMedium(MediumKind kind, Bytes file, std::string place);
+MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place);
 // Returns the medium's marker: "<__media__", 32 hexadecimal digits, "__>".
 std::string MarkerOf(const Medium& medium);
-// Adds `medium`, unless one of the same content is there.
-void AddMedium(std::shared_ptr<const Medium> medium, Media* media);
 
-// A marker in a text, and its medium.
+// A place where a text shows a medium.
 struct MarkedMedium {
-  size_t begin = 0;  // bytes of the text
+  size_t begin = 0;  // of the marker, in bytes of the text
   size_t end = 0;
-  std::shared_ptr<const Medium> medium;
+  MediumPtr medium;
 };
-// Finds the markers of `media` in `text`, in order.
-std::vector<MarkedMedium> FindMarkers(std::string_view text, const Media& media);
+// Those of one text, in order, not overlapping.
+using MarkedMedia = std::vector<MarkedMedium>;
+
+// Appends the medium's marker to `text`, and its place there to `media`.
+void AppendMarker(MediumPtr medium, std::string* text, MarkedMedia* media);
+// Returns the bytes of the markers. A medium may become fewer tokens than its marker has bytes.
+size_t MarkerBytes(const MarkedMedia& media);
 
 // Stands in a client's own text for the next one of a list of media (POST /completion).
 inline constexpr std::string_view kNextMediumMarker = "<__media__>";
-// Returns the text with kNextMediumMarker in place of each marker of `media`.
-std::string WithNextMediumMarkers(std::string_view text, const Media& media);
+// Returns the text with kNextMediumMarker at each place of `media`.
+std::string WithNextMediumMarkers(std::string_view text, const MarkedMedia& media);
 
 }  // namespace cairn
 

@@ -19,41 +19,31 @@ TEST(Medium, IsTheSameIfKindAndFileAre) {
   EXPECT_NE(MakeMedium(MediumKind::kAudio, file, "")->content, Image("a")->content);
 }
 
-TEST(Medium, IsKeptOnceInAConversation) {
-  Media media;
-  AddMedium(Image("a"), &media);
-  AddMedium(Image("b"), &media);
-  AddMedium(Image("a"), &media);
-  EXPECT_EQ(media.size(), 2U);
+TEST(Medium, HasAPlaceWhereItsMarkerWasAppended) {
+  const MediumPtr a = Image("a");
+  const MediumPtr b = Image("b");
+  std::string text = MarkerOf(*a);  // only a text
+  MarkedMedia media;
+  AppendMarker(b, &text, &media);
+  text += "y";
+  AppendMarker(a, &text, &media);
+  EXPECT_EQ(text, MarkerOf(*a) + MarkerOf(*b) + "y" + MarkerOf(*a));
+  ASSERT_EQ(media.size(), 2U);
+  EXPECT_EQ(media[0].medium, b);
+  EXPECT_EQ(media[0].begin, MarkerOf(*a).size());
+  EXPECT_EQ(text.substr(media[1].begin, media[1].end - media[1].begin), MarkerOf(*a));
+  EXPECT_EQ(MarkerBytes(media), MarkerOf(*a).size() + MarkerOf(*b).size());
 }
 
-TEST(Medium, IsFoundByItsMarkerInEveryPlace) {
-  const Media media = {Image("a"), Image("b")};
-  const std::string a = MarkerOf(*media[0]);
-  const std::string b = MarkerOf(*media[1]);
-  const std::string text = "x" + b + a + "y" + a;
-  const auto found = FindMarkers(text, media);
-  ASSERT_EQ(found.size(), 3U);
-  EXPECT_EQ(found[0].medium, media[1]);
-  EXPECT_EQ(found[1].medium, media[0]);
-  EXPECT_EQ(found[2].medium, media[0]);
-  EXPECT_EQ(text.substr(found[1].begin, found[1].end - found[1].begin), a);
-}
-
-TEST(Medium, OfAnotherConversationLeavesItsMarkerAsText) {
-  EXPECT_TRUE(FindMarkers(MarkerOf(*Image("a")), {Image("b")}).empty());
-  EXPECT_TRUE(FindMarkers("<__media__", {Image("b")}).empty());
-}
-
-TEST(Medium, IsTheNextOneOfItsListWhereItsMarkerWas) {
-  const Media media = {Image("a"), Image("b")};
-  const std::string a = MarkerOf(*media[0]);
-  const std::string b = MarkerOf(*media[1]);
-  EXPECT_EQ(WithNextMediumMarkers("x" + b + a + "y" + a, media),
-            "x<__media__><__media__>y<__media__>");
-  EXPECT_EQ(WithNextMediumMarkers("x" + b, {media[0]}), "x" + b);
-  EXPECT_EQ(WithNextMediumMarkers("", media), "");
-  EXPECT_TRUE(FindMarkers(kNextMediumMarker, media).empty());
+TEST(Medium, IsTheNextOneOfItsListWhereItsPlaceWas) {
+  const MediumPtr a = Image("a");
+  std::string text = "x";
+  MarkedMedia media;
+  AppendMarker(Image("b"), &text, &media);
+  AppendMarker(a, &text, &media);
+  text += "y" + MarkerOf(*a);
+  EXPECT_EQ(WithNextMediumMarkers(text, media), "x<__media__><__media__>y" + MarkerOf(*a));
+  EXPECT_EQ(WithNextMediumMarkers("", {}), "");
 }
 
 }  // namespace

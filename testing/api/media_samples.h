@@ -4,13 +4,17 @@
 #ifndef CAIRN_TESTING_API_MEDIA_SAMPLES_H_
 #define CAIRN_TESTING_API_MEDIA_SAMPLES_H_
 
-#include <cstdint>
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/media/base64.h"
 #include "api/media/media_rules.h"
 #include "base/bytes.h"
+#include "chat/message.h"
 #include "media/medium.h"
 
 namespace cairn::test {
@@ -37,6 +41,22 @@ inline std::string PngMarker(std::string_view name = "a") {
 }
 inline std::string WavMarker(std::string_view name = "a") {
   return MarkerOf(*MakeMedium(MediumKind::kAudio, WavFile(name), ""));
+}
+
+// Returns the media of a conversation, each once, in the order of their first places. Each place
+// holds the marker of its medium.
+inline std::vector<MediumPtr> MediaOf(const Conversation& talk) {
+  std::vector<MediumPtr> media;
+  for (const Message& message : talk.messages) {
+    for (const MarkedMedium& marked : message.media) {
+      const std::string_view content = message.content;
+      EXPECT_EQ(content.substr(marked.begin, marked.end - marked.begin), MarkerOf(*marked.medium));
+      if (std::find(media.begin(), media.end(), marked.medium) == media.end()) {
+        media.push_back(marked.medium);
+      }
+    }
+  }
+  return media;
 }
 
 // Those of a server with a projector for both kinds.

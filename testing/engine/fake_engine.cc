@@ -106,6 +106,7 @@ Result<std::string> FakeEngine::StateIdentity() const {
 
 Result<Tokens> FakeEngine::Tokenize(std::string_view text, bool /*add_special*/,
                                     bool parse_special) const {
+  *tokenized_bytes_ += text.size();
   Tokens tokens;
   while (!text.empty()) {
     Token token = static_cast<uint8_t>(text.front());

@@ -12,6 +12,8 @@
 #ifndef CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
 #define CAIRN_TESTING_ENGINE_FAKE_ENGINE_H_
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -100,6 +102,8 @@ class FakeEngine : public Engine {
 
   // Tokens decoded since the start, which a cache is meant to save.
   uint64_t decoded_tokens() const { return decoded_tokens_; }
+  // Bytes of all texts that were tokenized since the start.
+  uint64_t tokenized_bytes() const { return *tokenized_bytes_; }
   // The next `count` Decodes fail as libllama may, leaving the sequence empty.
   void FailNextDecodes(int count) { failing_decodes_ = count; }
   // The next `count` snapshots and segments are refused when they are restored.
@@ -172,6 +176,9 @@ class FakeEngine : public Engine {
   std::vector<std::vector<float>> logits_;
   uint64_t last_place_ = 0;
   uint64_t decoded_tokens_ = 0;
+  // Any thread may tokenize; copies share it.
+  std::shared_ptr<std::atomic<uint64_t>> tokenized_bytes_ =
+      std::make_shared<std::atomic<uint64_t>>(0);
   int failing_decodes_ = 0;
   int refused_states_ = 0;
   int failing_wakes_ = 0;

@@ -61,10 +61,16 @@ struct Logged {
 const std::shared_ptr<const Medium> kImage = FakeImage(40, 20, "cat");
 const std::shared_ptr<const Medium> kRecording = FakeMedium(MediumKind::kAudio, 25, 25, "bird");
 
+// `message` with a medium behind its text, and then `behind`.
+Message With(Message message, const MediumPtr& medium, const std::string& behind) {
+  AppendMarker(medium, &message.content, &message.media);
+  message.content += behind;
+  return message;
+}
+
 Conversation Talk() {
-  return {.messages = {System("S"), User("See " + MarkerOf(*kImage) + "."), Assistant("A cat."),
-                       User("Hear " + MarkerOf(*kRecording) + ".")},
-          .media = {kImage, kRecording}};
+  return {.messages = {System("S"), With(User("See "), kImage, "."), Assistant("A cat."),
+                       With(User("Hear "), kRecording, ".")}};
 }
 
 TEST(RequestMedia, AreToldWithTheirTokensAndTheirMessages) {
@@ -92,12 +98,9 @@ TEST(RequestMedia, AreToldWithTheirTokensAndTheirMessages) {
 
 TEST(RequestMedia, AtTheEndsOfAMessageBelongToIt) {
   Logged logged;
-  const std::string marker = MarkerOf(*kImage);
+  const Message twice = With(With(User(""), kImage, "and"), kImage, "");
   const Json told =
-      logged
-          .Add("r1",
-               {.messages = {User(marker), Assistant("A cat."), User(marker + "and" + marker)},
-                .media = {kImage}})
+      logged.Add("r1", {.messages = {With(User(""), kImage, ""), Assistant("A cat."), twice}})
           ->Told();
   ASSERT_EQ(told["media"].size(), 3U) << told.dump();
   for (const size_t i : {0U, 1U, 2U}) EXPECT_EQ(told["media"][i]["message"], i == 0 ? 0 : 2) << i;

@@ -11,6 +11,7 @@
 namespace cairn {
 namespace {
 
+using test::MediaOf;
 using test::PngFile;
 using test::PngMarker;
 using test::PngUrl;
@@ -43,8 +44,8 @@ TEST(AnthropicMedia, AMarkerStandsWhereTheBlockWas) {
   ASSERT_TRUE(request.has_value()) << request.error().message;
   const Conversation& talk = request->conversation;
   EXPECT_EQ(talk.messages[0].content, "A " + PngMarker() + " B");
-  ASSERT_EQ(talk.media.size(), 1u);
-  EXPECT_EQ(talk.media[0]->place, "messages[0].content[1]");
+  ASSERT_EQ(MediaOf(talk).size(), 1u);
+  EXPECT_EQ(MediaOf(talk)[0]->place, "messages[0].content[1]");
 }
 
 TEST(AnthropicMedia, AMessageMayBeAnImageAlone) {
@@ -64,8 +65,8 @@ TEST(AnthropicMedia, ResultsOfToolsMayHoldImages) {
   EXPECT_EQ(talk.messages[0].role, Role::kTool);
   EXPECT_EQ(talk.messages[0].content, "seen: " + PngMarker());
   EXPECT_EQ(talk.messages[1].content, PngMarker("b"));
-  ASSERT_EQ(talk.media.size(), 2u);
-  EXPECT_EQ(talk.media[0]->place, "messages[0].content[0].content[1]");
+  ASSERT_EQ(MediaOf(talk).size(), 2u);
+  EXPECT_EQ(MediaOf(talk)[0]->place, "messages[0].content[0].content[1]");
 }
 
 TEST(AnthropicMedia, UrlsAreSourcesTooAndMarksAreKept) {

@@ -73,36 +73,48 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-// Returns the text of a text block, or the marker of an image. `media` is null in an assistant's
+// Appends a text block or an image to the message's content. `media` is null in an assistant's
 // message, which has no images.
-ApiResult<std::string> BlockText(const Json& block, const std::string& place, MediaReader* media) {
+ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
+                         Message* message) {
   const auto type = BlockType(block, place);
   if (!type) return tl::unexpected(type.error());
-  if (*type == "image" && media != nullptr) return ReadImageBlock(block, place, media);
-  if (*type == "text") return NeededString(block, place, "text");
+  if (*type == "image" && media != nullptr) {
+    auto medium = ReadImageBlock(block, place, media);
+    if (!medium) return tl::unexpected(medium.error());
+    AppendMarker(*std::move(medium), &message->content, &message->media);
+    return {};
+  }
   // The result of a search for tools, of which only the names can be shown to the model.
-  if (*type == "tool_reference") return NeededString(block, place, "tool_name");
-  return tl::unexpected(NotReadable(*type, place, media == nullptr));
+  const bool reference = *type == "tool_reference";
+  if (!reference && *type != "text") {
+    return tl::unexpected(NotReadable(*type, place, media == nullptr));
+  }
+  const auto text = NeededString(block, place, reference ? "tool_name" : "text");
+  if (!text) return tl::unexpected(text.error());
+  message->content += *text;
+  return {};
 }
 
-// Parses a string or a list of blocks with texts and images. Null is no text.
-ApiResult<std::string> TextContent(const Json* content, const std::string& place,
-                                   MediaReader* media, std::vector<CacheMark>* marks) {
-  if (content == nullptr) return std::string();
-  if (content->is_string()) return content->get<std::string>();
+// Reads the content of a message that has none yet, and its marks: a string or a list of blocks
+// with texts and images. Null is no text.
+ApiResult<void> ReadContent(const Json* content, const std::string& place, MediaReader* media,
+                            Message* message) {
+  if (content == nullptr) return {};
+  if (content->is_string()) {
+    message->content = content->text();
+    return {};
+  }
   if (!content->is_array()) {
     return tl::unexpected(FieldError(place, "a string or a list of blocks"));
   }
-  std::string text;
   for (size_t i = 0; i < content->size(); ++i) {
-    const auto part = BlockText((*content)[i], At(place, i), media);
-    if (!part) return tl::unexpected(part.error());
-    text += *part;
+    auto added = AddBlock((*content)[i], At(place, i), media, message);
     const bool last = i + 1 == content->size();
-    auto marked = AddMark((*content)[i], At(place, i), last, marks);
-    if (!marked) return tl::unexpected(marked.error());
+    if (added) added = AddMark((*content)[i], At(place, i), last, &message->marks);
+    if (!added) return added;
   }
-  return text;
+  return {};
 }
 
 ApiResult<Message> ReadToolResult(const Json& block, const std::string& place, MediaReader* media) {
@@ -110,13 +122,11 @@ ApiResult<Message> ReadToolResult(const Json& block, const std::string& place, M
   if (!id) return tl::unexpected(id.error());
   const FieldReader fields(block, place + ".");
   Message message;
-  auto content = TextContent(fields.Find("content"), place + ".content", media, &message.marks);
-  if (!content) return tl::unexpected(content.error());
-  auto marked = AddMark(block, place, true, &message.marks);
-  if (!marked) return tl::unexpected(marked.error());
   message.role = Role::kTool;
   message.tool_call_id = *id;
-  message.content = std::move(*content);
+  auto read = ReadContent(fields.Find("content"), place + ".content", media, &message);
+  if (read) read = AddMark(block, place, true, &message.marks);
+  if (!read) return tl::unexpected(read.error());
   return message;
 }
 
@@ -144,11 +154,10 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
     message->tool_calls.push_back(std::move(*call));
     return {};
   }
-  const bool thinking = *type == "thinking";
-  const auto text =
-      thinking ? NeededString(block, place, "thinking") : BlockText(block, place, nullptr);
+  if (*type != "thinking") return AddBlock(block, place, nullptr, message);
+  const auto text = NeededString(block, place, "thinking");
   if (!text) return tl::unexpected(text.error());
-  (thinking ? message->reasoning : message->content) += *text;
+  message->reasoning += *text;
   return {};
 }
 
@@ -182,12 +191,11 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place, Me
       messages->push_back(std::move(*result));
       continue;
     }
-    const auto text = BlockText(block, At(place, i), media);
-    if (!text) return tl::unexpected(text.error());
-    message.content += *text;
+    auto added = AddBlock(block, At(place, i), media, &message);
+    if (!added) return added;
     has_text = true;
     // Only the last text block is at the end of the message.
-    for (CacheMark& mark : message.marks) mark.inside = true;
+    if (!message.marks.empty()) message.marks.back().inside = true;
     auto marked = AddMark(block, At(place, i), true, &message.marks);
     if (!marked) return marked;
   }
@@ -217,10 +225,9 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
     return AddAssistantMessage(*content, content_place, messages);
   }
   Message message;
-  auto text = TextContent(content, content_place, media, &message.marks);
-  if (!text) return tl::unexpected(text.error());
   message.role = *role;
-  message.content = std::move(*text);
+  auto read = ReadContent(content, content_place, media, &message);
+  if (!read) return read;
   messages->push_back(std::move(message));
   return {};
 }
@@ -228,11 +235,10 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
 // Parses `system` of the request.
 ApiResult<void> AddSystem(const Json& body, MediaReader* media, std::vector<Message>* messages) {
   Message message;
-  auto text = TextContent(FieldReader(body, "").Find("system"), "system", media, &message.marks);
-  if (!text) return tl::unexpected(text.error());
-  if (text->empty()) return {};
   message.role = Role::kSystem;
-  message.content = std::move(*text);
+  auto read = ReadContent(FieldReader(body, "").Find("system"), "system", media, &message);
+  if (!read) return read;
+  if (message.content.empty()) return {};
   messages->push_back(std::move(message));
   return {};
 }
@@ -312,7 +318,7 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
     return tl::unexpected(FieldError("messages", "a list of at least one message"));
   }
   Conversation conversation;
-  MediaReader media(rules, &conversation.media);
+  MediaReader media(rules);
   auto added = AddSystem(body, &media, &conversation.messages);
   for (size_t i = 0; added && i < messages->size(); ++i) {
     added = AddMessage((*messages)[i], At("messages", i), &media, &conversation.messages);

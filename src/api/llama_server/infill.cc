@@ -73,6 +73,12 @@ ApiResult<InfillFields> ReadFields(const Json& body) {
   return read;
 }
 
+size_t BytesOf(const InfillFields& fields) {
+  size_t bytes = fields.prefix.size() + fields.suffix.size() + fields.prompt.size();
+  for (const Chunk& chunk : fields.chunks) bytes += chunk.name.size() + chunk.text.size();
+  return bytes;
+}
+
 void Append(const Tokens& more, Tokens* tokens) {
   tokens->insert(tokens->end(), more.begin(), more.end());
 }
@@ -202,7 +208,7 @@ class Layout {
 
 }  // namespace
 
-ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
+ApiResult<CompletionRequest> ParseInfill(const ChatService& service, const Json& body,
                                          const GenerationParams& defaults,
                                          const InfillOptions& options) {
   const InfillTokens& tokens = options.tokens;
@@ -214,7 +220,13 @@ ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
   }
   const auto fields = ReadFields(body);
   if (!fields) return tl::unexpected(fields.error());
-  auto request = Layout(engine, options, defaults).Write(*fields);
+  const PromptLimits& limits = service.limits();
+  const size_t bytes = BytesOf(*fields);
+  if (auto fits = limits.CheckBytes(TextUse::kCounted, bytes); !fits) {
+    return tl::unexpected(fits.error());
+  }
+  const auto turn = limits.WaitForTurn(bytes);
+  auto request = Layout(service.engine(), options, defaults).Write(*fields);
   if (!request) return tl::unexpected(ToApiError(request.error()));
   return ParseCompletionFields(body, defaults, CompletionDialect::kNative, std::move(*request));
 }

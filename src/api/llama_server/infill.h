@@ -15,9 +15,9 @@
 #include <cstddef>
 
 #include "api/api_error.h"
+#include "api/chat_service.h"
 #include "api/json.h"
 #include "api/openai/completion.h"
-#include "engine/engine.h"
 #include "engine/infill_tokens.h"
 
 namespace cairn {
@@ -31,8 +31,9 @@ struct InfillOptions {
 };
 
 // kUnsupported if the vocabulary lacks a token of the layout. Chunks that do not fit the context
-// are dropped, oldest first. Any thread.
-ApiResult<CompletionRequest> ParseInfill(const Engine& engine, const Json& body,
+// are dropped, oldest first; all texts together have at most as many bytes as PromptLimits lets be
+// counted. Any thread.
+ApiResult<CompletionRequest> ParseInfill(const ChatService& service, const Json& body,
                                          const GenerationParams& defaults,
                                          const InfillOptions& options);
 

@@ -20,7 +20,7 @@ void Append(const std::string& text, Tokens* tokens) {
 class InfillTest : public ApiTest {
  protected:
   ApiResult<CompletionRequest> Parse(const Json& body, const InfillOptions& options = Options()) {
-    return ParseInfill(engine_, body, GenerationParams{}, options);
+    return ParseInfill(service_, body, GenerationParams{}, options);
   }
   Json Answer(const Json& body) {
     auto request = Parse(body);

@@ -143,14 +143,17 @@ ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view
   fields.Bool("parse_special", &parse_special);
   fields.Bool("with_pieces", &with_pieces);
   if (fields.error()) return tl::unexpected(*fields.error());
-  const auto tokens = service.engine().Tokenize(content, add_special, parse_special);
-  if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
-  Json list = Json::array();
+  const auto tokens =
+      service.limits().Tokenize(TextUse::kCounted, content, add_special, parse_special);
+  if (!tokens) return tl::unexpected(tokens.error());
+  // Written as text, because a tree of millions of values takes many times as much memory.
+  std::string text = "{\"tokens\":[";
   for (const Token token : *tokens) {
-    list.push_back(with_pieces ? Json{{"id", token}, {"piece", PieceJson(service.engine(), token)}}
-                               : Json(token));
+    if (text.back() != '[') text += ',';
+    text += with_pieces ? ToText({{"id", token}, {"piece", PieceJson(service.engine(), token)}})
+                        : std::to_string(token);
   }
-  return ToText({{"tokens", std::move(list)}});
+  return text + "]}";
 }
 
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body) {
@@ -181,7 +184,7 @@ ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string
   const auto prompt = service.Render(*conversation);
   if (!prompt) return tl::unexpected(prompt.error());
   // A client may send the prompt to /completion, with the media beside it.
-  return ToText({{"prompt", WithNextMediumMarkers(*prompt, conversation->media)}});
+  return ToText({{"prompt", *prompt}});
 }
 
 ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,

@@ -36,30 +36,31 @@ class PromptTokenizer {
     // An empty text may still get a BOS.
     if (text.empty()) return engine_.Tokenize(text, adds_bos_, true);
     size_t at = 0;
-    const auto add_known = [&](const TextRange& range, const Tokens& tokens) {
-      Status added = AddText({at, range.begin});
-      Add(tokens);
-      at = range.end;
+    const auto add_medium = [&](const KnownMedium& medium) {
+      Status added = AddText({at, medium.range.begin});
+      for (const LaidOutPiece& piece : medium.layout->pieces) Add(piece.tokens);
+      at = medium.range.end;
       return added;
     };
     for (const KnownAnswer& answer : answers) {
       while (!media.empty() && media.front().range.begin < answer.range.begin) {
-        Status added = add_known(media.front().range, media.front().tokens);
-        if (!added) return tl::unexpected(added.error());
+        if (Status added = add_medium(media.front()); !added) {
+          return tl::unexpected(added.error());
+        }
         media = media.subspan(1);
       }
       const bool overlaps = answer.range.begin < at ||
                             (!media.empty() && media.front().range.begin < answer.range.end);
       if (overlaps || answer.range.begin == 0) continue;
       if (!StartsClean(engine_, text.substr(answer.range.end))) continue;
-      if (Status added = add_known(answer.range, answer.tokens); !added) {
+      if (Status added = AddText({at, answer.range.begin}); !added) {
         return tl::unexpected(added.error());
       }
+      Add(answer.tokens);
+      at = answer.range.end;
     }
     for (const KnownMedium& medium : media) {
-      if (Status added = add_known(medium.range, medium.tokens); !added) {
-        return tl::unexpected(added.error());
-      }
+      if (Status added = add_medium(medium); !added) return tl::unexpected(added.error());
     }
     if (Status added = AddText({at, text.size()}); !added) return tl::unexpected(added.error());
     return std::move(tokens_);

@@ -4,9 +4,11 @@
 #ifndef CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
 #define CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
 
+#include <memory>
 #include <span>
 
 #include "api/answer/answer_tokens.h"
+#include "api/media/media_layouts.h"
 #include "chat/template/prompt_text.h"
 #include "engine/engine.h"
 
@@ -17,15 +19,15 @@ namespace cairn {
 // tool calls in many models, are not included: no tokenizer call keeps them as text.
 SpecialTexts FindSpecialTexts(const Engine& engine);
 
-// A marker in the text, and the tokens of its medium.
+// A place of a medium in the text, and the medium's tokens.
 struct KnownMedium {
   TextRange range;
-  Tokens tokens;
+  std::shared_ptr<const LaidOutMedium> layout;
 };
 
 // Returns the prompt's tokens. `answers` are in order and do not overlap. Without literals and
 // answers the whole text is tokenized at once. The tokens of `media`, which are in order too, stand
-// in place of their markers; an answer that overlaps one is tokenized as text. If the tokenizer
+// in their places; an answer that overlaps one is tokenized as text. If the tokenizer
 // would insert a space in front of the text after an answer, the answer is tokenized as text.
 // Errors are those of Engine::Tokenize. Any thread.
 Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,

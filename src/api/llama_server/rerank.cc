@@ -8,12 +8,15 @@
 
 #include "api/json.h"
 #include "api/llama_server/prompt_tokens.h"
+#include "api/prompt/prompt_limits.h"
 #include "chat/template/prompt_text.h"
 
 namespace cairn {
 namespace {
 
 constexpr size_t kDocumentsMax = 2048;
+// The query is read again for each document.
+constexpr size_t kQueryBytesMax = size_t{64} << 20;  // of all readings together
 
 struct RerankRequest {
   std::string query;
@@ -60,6 +63,10 @@ ApiResult<RerankRequest> ParseRequest(const Json& body) {
   if (fields.Find("query") == nullptr) fields.Fail("query", "a string");
   fields.String("query", &request.query);
   ReadDocuments(&fields, &request);
+  if (request.query.size() * request.documents.size() > kQueryBytesMax) {
+    fields.Fail("query", "of at most " + std::to_string(kQueryBytesMax / request.documents.size()) +
+                             " bytes with so many documents: shorten it, or send fewer at once");
+  }
   int64_t results = static_cast<int64_t>(request.documents.size());
   fields.Integer("top_n", 0, int64_t{1} << 40, &results);
   request.results_max = static_cast<size_t>(results);
@@ -146,6 +153,9 @@ Result<Tokens> Rerank::PromptOf(const std::string& query, const std::string& doc
 
 ApiResult<float> Rerank::Score(const std::string& query, const std::string& document,
                                const std::string& place, size_t* tokens) const {
+  const size_t bytes = query.size() + document.size();
+  const auto fits = CheckEncodedText(*engine_, reranker_->tokens_max(), bytes, place);
+  if (!fits) return tl::unexpected(fits.error());
   const auto prompt = PromptOf(query, document);
   if (!prompt) {
     return tl::unexpected(FieldError(place, "a text with tokens: " + prompt.error().message));

@@ -32,6 +32,12 @@ size_t KeptBytes(const LaidOutMedium& layout) {
 
 }  // namespace
 
+size_t LaidOutMedium::tokens() const {
+  size_t tokens = 0;
+  for (const LaidOutPiece& piece : pieces) tokens += piece.tokens.size();
+  return tokens;
+}
+
 MediaLayouts::MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder,
                            size_t kept_bytes_max)
     : decoder_(decoder),

@@ -33,6 +33,9 @@ struct LaidOutMedium {
   std::vector<LaidOutPiece> pieces;
   std::shared_ptr<const Bytes> thumbnail;  // null for a recording
   MediumPreview preview;
+
+  // Returns the number of tokens of all pieces.
+  size_t tokens() const;
 };
 
 class MediaLayouts {

@@ -51,11 +51,17 @@ struct Built {
   PromptBuilder prompts{&engine, chat_template.get(), &answers, Options()};
 };
 
+// "U <cat>", an image behind a text.
+Message WithImages(std::string text, const MediumPtr& image, size_t count = 1) {
+  Message message = User(std::move(text));
+  for (size_t i = 0; i < count; ++i) AppendMarker(image, &message.content, &message.media);
+  return message;
+}
+
 // "U <cat> V", with an image in the message.
-Conversation WithImage(const std::shared_ptr<const Medium>& image) {
-  Conversation talk{
-      .messages = {System("S"), User("U " + MarkerOf(*image) + " V"), Assistant("A"), User("W")}};
-  AddMedium(image, &talk.media);
+Conversation WithImage(const MediumPtr& image) {
+  Conversation talk{.messages = {System("S"), WithImages("U ", image), Assistant("A"), User("W")}};
+  talk.messages[1].content += " V";
   return talk;
 }
 
@@ -82,7 +88,7 @@ TEST(MediaLayouts, LeaveTheShapeBehindAnImageKnown) {
   const PreparedPrompt prompt = built.Prepare(WithImage(FakeImage(20, 5, "cat")));
   const PromptShape& shape = prompt.shape;
   Conversation plain = WithImage(FakeImage(20, 5, "cat"));
-  plain.messages[1].content = "U ? V";
+  plain.messages[1] = User("U ? V");
   const PromptShape without = built.Prepare(plain).shape;
   const PlacedMedium& placed = prompt.media.front();
   const size_t more = placed.end - placed.begin - 1;  // than the character in its place
@@ -96,8 +102,7 @@ TEST(MediaLayouts, LeaveTheShapeBehindAnImageKnown) {
 TEST(MediaLayouts, LeaveTheEndOfAMessageBehindItsImage) {
   Built built;
   const auto image = FakeImage(20, 5, "cat");
-  const Conversation talk{.messages = {System("S"), User("U " + MarkerOf(*image))},
-                          .media = {image}};
+  const Conversation talk{.messages = {System("S"), WithImages("U ", image)}};
   const PreparedPrompt prompt = built.Prepare(talk);
   const PlacedMedium& placed = prompt.media.front();
   EXPECT_EQ(prompt.shape.messages_end, placed.end + 2) << "behind <|im_end|> and a line break";
@@ -175,13 +180,67 @@ TEST(MediaLayouts, AreKeptWithinABoundOfBytes) {
   EXPECT_EQ(decoder.decoded, 4);
 }
 
-TEST(MediaLayouts, LeaveAMarkerOfNoMediumAsText) {
+// A client knows the marker of its own image, and may write it into any text that is rendered.
+TEST(MediaLayouts, NoTextBecomesAMediumWhereverItsMarkerIsWritten) {
   Built built;
   const auto image = FakeImage(20, 5, "cat");
-  const Conversation talk{.messages = {User(MarkerOf(*image))}};
+  const std::string marker = MarkerOf(*image);
+  EXPECT_TRUE(built.Prepare({.messages = {User(marker)}}).media.empty());
+  Message call{.role = Role::kAssistant, .reasoning = marker};
+  call.tool_calls = {{.id = marker, .name = "f", .arguments = R"({"a":")" + marker + "\"}"}};
+  const Conversation talk{
+      .messages = {System(marker),
+                   WithImages(marker, image),
+                   Assistant(marker),
+                   User(marker),
+                   call,
+                   {.role = Role::kTool, .content = marker, .tool_call_id = marker}},
+      .tools = *Tools::Parse(R"([{"type":"function","function":{"name":"f","description":")" +
+                             marker + "\"}}]")};
   const PreparedPrompt prompt = built.Prepare(talk);
-  EXPECT_TRUE(prompt.media.empty());
-  EXPECT_TRUE(MediaIn(prompt.tokens).empty());
+  ASSERT_EQ(prompt.media.size(), 1U);
+  EXPECT_EQ(MediaIn(prompt.tokens).size(), 1U);
+  EXPECT_EQ(prompt.text.media.front().begin,
+            prompt.text.text.find(marker + marker) + marker.size());
+}
+
+// Whoever knows how places are kept while a prompt is rendered gets no further: the server takes
+// another stand-in than the one that the client wrote.
+TEST(MediaLayouts, NoTextBecomesAMediumByACopyOfItsStandIn) {
+  Built built;
+  const auto image = FakeImage(20, 5, "cat");
+  const auto number = [](uint64_t value) {
+    const auto character = [](uint64_t digit) {
+      return std::string("\xF4\x8F\xB8") + static_cast<char>(0x80U + digit);
+    };
+    std::string text = character(17);
+    for (; value > 0; value /= 16) text += character(value % 16);
+    return text + character(17) + character(0) + character(16);
+  };
+  const std::string copy = number(image->content.low);
+  const Conversation talk{
+      .messages = {WithImages(copy, image)},
+      .tools = *Tools::Parse(R"([{"type":"function","function":{"name":"f","description":")" +
+                             copy + "\"}}]")};
+  EXPECT_EQ(built.Prepare(talk).media.size(), 1U);
+  Conversation in_tools_only = talk;
+  in_tools_only.messages = {WithImages("", image)};
+  EXPECT_EQ(built.Prepare(in_tools_only).media.size(), 1U);
+}
+
+TEST(MediaLayouts, StopWhereTheirTokensReachTheContext) {
+  FakeEngineOptions options;
+  options.context_tokens = 100;
+  Built built;
+  const FakeEngine engine(options);
+  const PromptBuilder prompts(&engine, built.chat_template.get(), &built.answers, built.Options());
+  const auto image = FakeImage(20, 5, "cat");  // 22 tokens
+  const Conversation talk{.messages = {WithImages("", image, 4000)}};
+  const auto refused = prompts.Prepare(talk, {.name_space = 1});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().status, 400);
+  EXPECT_EQ(refused.error().context_tokens, 100U);
+  EXPECT_EQ(refused.error().prompt_tokens, 110U) << "of the five that were looked at";
 }
 
 }  // namespace

@@ -5,8 +5,8 @@ namespace {
 
 constexpr std::string_view kAudioFormats[] = {"wav", "mp3", "flac"};
 
-ApiResult<std::string> ReadImagePart(const Json& part, const std::string& place,
-                                     MediaReader* reader) {
+ApiResult<MediumPtr> ReadImagePart(const Json& part, const std::string& place,
+                                   MediaReader* reader) {
   if (auto admitted = reader->Admit(MediumKind::kImage, place); !admitted) {
     return tl::unexpected(admitted.error());
   }
@@ -25,8 +25,8 @@ ApiResult<std::string> ReadImagePart(const Json& part, const std::string& place,
       field, stored ? "a URL instead of 'file_id': this server stores no files" : "a URL"));
 }
 
-ApiResult<std::string> ReadAudioPart(const Json& part, const std::string& place,
-                                     MediaReader* reader) {
+ApiResult<MediumPtr> ReadAudioPart(const Json& part, const std::string& place,
+                                   MediaReader* reader) {
   if (auto admitted = reader->Admit(MediumKind::kAudio, place); !admitted) {
     return tl::unexpected(admitted.error());
   }
@@ -57,14 +57,14 @@ bool IsMediaPart(std::string_view type) {
   return type == "image_url" || type == "input_image" || type == "input_audio";
 }
 
-ApiResult<std::string> ReadMediaPart(const Json& part, std::string_view type,
-                                     const std::string& place, MediaReader* reader) {
+ApiResult<MediumPtr> ReadMediaPart(const Json& part, std::string_view type,
+                                   const std::string& place, MediaReader* reader) {
   return type == "input_audio" ? ReadAudioPart(part, place, reader)
                                : ReadImagePart(part, place, reader);
 }
 
-ApiResult<std::string> ReadImageBlock(const Json& block, const std::string& place,
-                                      MediaReader* reader) {
+ApiResult<MediumPtr> ReadImageBlock(const Json& block, const std::string& place,
+                                    MediaReader* reader) {
   if (auto admitted = reader->Admit(MediumKind::kImage, place); !admitted) {
     return tl::unexpected(admitted.error());
   }

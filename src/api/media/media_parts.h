@@ -6,6 +6,9 @@
 //   Anthropic          {"type": "image", "source": {"type": "base64", "data": …}}
 //                      {"type": "image", "source": {"type": "url", "url": …}}
 //
+// The reader of a message appends the medium's marker to its content, and so notes the place
+// (AppendMarker in media/medium.h).
+//
 // Types of files that a part names beside its bytes (`media_type`, `format`) are checked for being
 // known, and otherwise the bytes decide.
 
@@ -24,14 +27,14 @@ namespace cairn {
 // Whether `type` is that of a part that ReadMediaPart reads.
 bool IsMediaPart(std::string_view type);
 
-// Reads a part of chat completions or Responses and returns its marker. `place` names the part in
+// Reads a part of chat completions or Responses and returns its medium. `place` names the part in
 // errors. REQUIRES: IsMediaPart of its type.
-ApiResult<std::string> ReadMediaPart(const Json& part, std::string_view type,
-                                     const std::string& place, MediaReader* reader);
+ApiResult<MediumPtr> ReadMediaPart(const Json& part, std::string_view type,
+                                   const std::string& place, MediaReader* reader);
 
-// Reads Anthropic's block of the type "image" and returns its marker.
-ApiResult<std::string> ReadImageBlock(const Json& block, const std::string& place,
-                                      MediaReader* reader);
+// Reads Anthropic's block of the type "image" and returns its medium.
+ApiResult<MediumPtr> ReadImageBlock(const Json& block, const std::string& place,
+                                    MediaReader* reader);
 
 }  // namespace cairn
 

@@ -95,8 +95,8 @@ ApiResult<void> MediaReader::AdmitOneMore(const std::string& place) const {
                          "raise --media-max"));
 }
 
-ApiResult<std::string> MediaReader::ReadUrl(MediumKind kind, const std::string& url,
-                                            const std::string& place) {
+ApiResult<MediumPtr> MediaReader::ReadUrl(MediumKind kind, const std::string& url,
+                                          const std::string& place) {
   ApiResult<Bytes> file;
   if (BeginsWith(url, kData)) {
     file = OfDataUrl(url, place);
@@ -114,15 +114,15 @@ ApiResult<std::string> MediaReader::ReadUrl(MediumKind kind, const std::string& 
   return Add(kind, *std::move(file), place);
 }
 
-ApiResult<std::string> MediaReader::ReadBase64(MediumKind kind, std::string_view base64,
-                                               const std::string& place) {
+ApiResult<MediumPtr> MediaReader::ReadBase64(MediumKind kind, std::string_view base64,
+                                             const std::string& place) {
   auto file = Decode(base64, place);
   if (!file) return tl::unexpected(file.error());
   return Add(kind, *std::move(file), place);
 }
 
-ApiResult<std::string> MediaReader::ReadBase64OfAnyKind(std::string_view base64,
-                                                        const std::string& place) {
+ApiResult<MediumPtr> MediaReader::ReadBase64OfAnyKind(std::string_view base64,
+                                                      const std::string& place) {
   if (!rules_.takes_images && !rules_.takes_audio) {
     return tl::unexpected(
         Refused(place, "this server takes no images and no audio: start it with --mmproj FILE"));
@@ -204,7 +204,7 @@ ApiResult<Bytes> MediaReader::OfFile(MediumKind kind, const std::string& url,
       Refused(place, file.error().message + ": name a file there, or send " + DataUrlOf(kind)));
 }
 
-ApiResult<std::string> MediaReader::Add(MediumKind kind, Bytes file, const std::string& place) {
+ApiResult<MediumPtr> MediaReader::Add(MediumKind kind, Bytes file, const std::string& place) {
   if (file.size() > rules_.file_bytes_max) {
     return tl::unexpected(TooLarge("has " + std::to_string(file.size()) + " bytes", place));
   }
@@ -232,9 +232,8 @@ ApiResult<std::string> MediaReader::Add(MediumKind kind, Bytes file, const std::
   ++count_;
   bytes_ += file.size();
   auto medium = MakeMedium(kind, std::move(file), place);
-  std::string marker = MarkerOf(*medium);
-  AddMedium(std::move(medium), media_);
-  return marker;
+  const std::pair<uint64_t, uint64_t> content = {medium->content.high, medium->content.low};
+  return media_.try_emplace(content, std::move(medium)).first->second;
 }
 
 ApiError MediaReader::TooLarge(const std::string& found, const std::string& place) const {

@@ -15,8 +15,11 @@
 #define CAIRN_API_MEDIA_MEDIA_READER_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/api_error.h"
 #include "api/media/media_rules.h"
@@ -27,8 +30,8 @@ namespace cairn {
 
 class MediaReader {
  public:
-  // Adds what it reads to `media`. Both outlive it.
-  MediaReader(const MediaRules& rules, Media* media) : rules_(rules), media_(media) {}
+  // `rules` outlive it.
+  explicit MediaReader(const MediaRules& rules) : rules_(rules) {}
   MediaReader(const MediaReader&) = delete;
   MediaReader& operator=(const MediaReader&) = delete;
 
@@ -36,12 +39,12 @@ class MediaReader {
   // looked at. `place` names the part as the client numbered it.
   ApiResult<void> Admit(MediumKind kind, const std::string& place) const;
 
-  // Each reads a medium that was admitted, and returns its marker.
-  ApiResult<std::string> ReadUrl(MediumKind kind, const std::string& url, const std::string& place);
-  ApiResult<std::string> ReadBase64(MediumKind kind, std::string_view base64,
-                                    const std::string& place);
-  // Admits and reads a medium whose kind only its bytes tell, and returns its marker.
-  ApiResult<std::string> ReadBase64OfAnyKind(std::string_view base64, const std::string& place);
+  // Each reads a medium that was admitted. A file that the request has several times is one medium.
+  ApiResult<MediumPtr> ReadUrl(MediumKind kind, const std::string& url, const std::string& place);
+  ApiResult<MediumPtr> ReadBase64(MediumKind kind, std::string_view base64,
+                                  const std::string& place);
+  // Admits and reads a medium whose kind only its bytes tell.
+  ApiResult<MediumPtr> ReadBase64OfAnyKind(std::string_view base64, const std::string& place);
 
  private:
   // Whether the request may have one more medium at all.
@@ -50,12 +53,12 @@ class MediaReader {
   ApiResult<Bytes> OfDataUrl(std::string_view url, const std::string& place) const;
   ApiResult<Bytes> Fetch(MediumKind kind, const std::string& url, const std::string& place) const;
   ApiResult<Bytes> OfFile(MediumKind kind, const std::string& url, const std::string& place) const;
-  // Checks the file and adds it.
-  ApiResult<std::string> Add(MediumKind kind, Bytes file, const std::string& place);
+  // Checks the file and keeps it.
+  ApiResult<MediumPtr> Add(MediumKind kind, Bytes file, const std::string& place);
   ApiError TooLarge(const std::string& found, const std::string& place) const;
 
   const MediaRules& rules_;
-  Media* const media_;
+  std::map<std::pair<uint64_t, uint64_t>, MediumPtr> media_;  // by content
   size_t count_ = 0;
   size_t bytes_ = 0;
 };

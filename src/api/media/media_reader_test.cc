@@ -25,17 +25,17 @@ class MediaReaderTest : public testing::Test {
  protected:
   // Reads one medium alone; returns its marker or the error's message.
   std::string Url(const std::string& url, MediumKind kind = MediumKind::kImage) {
-    MediaReader reader(rules_, &media_);
+    MediaReader reader(rules_);
     return Admitted(&reader, kind, reader.ReadUrl(kind, url, kPlace));
   }
   std::string Base64(const std::string& base64, MediumKind kind = MediumKind::kImage) {
-    MediaReader reader(rules_, &media_);
+    MediaReader reader(rules_);
     return Admitted(&reader, kind, reader.ReadBase64(kind, base64, kPlace));
   }
   static std::string Admitted(const MediaReader* reader, MediumKind kind,
-                              const ApiResult<std::string>& read) {
+                              const ApiResult<MediumPtr>& read) {
     EXPECT_TRUE(reader->Admit(kind, kPlace).has_value());
-    if (read) return *read;
+    if (read) return MarkerOf(**read);
     EXPECT_EQ(read.error().status, 400);
     EXPECT_EQ(read.error().field, kPlace);
     EXPECT_TRUE(read.error().message.starts_with("messages[2].content[1]: "))
@@ -47,7 +47,6 @@ class MediaReaderTest : public testing::Test {
   }
 
   MediaRules rules_ = test::TakingRules();
-  Media media_;
 };
 
 TEST_F(MediaReaderTest, ReadsDataUrlsHoweverTheirHeadIsWritten) {
@@ -57,10 +56,19 @@ TEST_F(MediaReaderTest, ReadsDataUrlsHoweverTheirHeadIsWritten) {
                            "data:application/octet-stream;base64,"}) {
     EXPECT_EQ(Url(head + data), PngMarker()) << head;
   }
-  ASSERT_EQ(media_.size(), 1u) << "the same file is one medium";
-  EXPECT_EQ(media_[0]->file, PngFile());
-  EXPECT_EQ(media_[0]->kind, MediumKind::kImage);
-  EXPECT_EQ(media_[0]->place, kPlace);
+}
+
+TEST_F(MediaReaderTest, TheSameFileIsOneMediumOfItsFirstPlace) {
+  MediaReader reader(rules_);
+  const auto first = reader.ReadUrl(MediumKind::kImage, PngUrl(), kPlace);
+  const auto again = reader.ReadUrl(MediumKind::kImage, PngUrl(), "messages[3].content[0]");
+  const auto other = reader.ReadUrl(MediumKind::kImage, PngUrl("b"), kPlace);
+  ASSERT_TRUE(first && again && other);
+  EXPECT_EQ(*again, *first);
+  EXPECT_NE(*other, *first);
+  EXPECT_EQ((*first)->file, PngFile());
+  EXPECT_EQ((*first)->kind, MediumKind::kImage);
+  EXPECT_EQ((*first)->place, kPlace);
 }
 
 TEST_F(MediaReaderTest, ADataUrlInAnotherFormIsRefused) {
@@ -94,7 +102,7 @@ TEST_F(MediaReaderTest, TheBytesDecideOfWhichKindAFileIs) {
 
 TEST_F(MediaReaderTest, WithoutAProjectorNothingIsAdmitted) {
   const MediaRules none;
-  const MediaReader reader(none, &media_);
+  const MediaReader reader(none);
   const auto image = reader.Admit(MediumKind::kImage, kPlace);
   const auto audio = reader.Admit(MediumKind::kAudio, kPlace);
   ASSERT_FALSE(image.has_value() || audio.has_value());
@@ -108,7 +116,7 @@ TEST_F(MediaReaderTest, WithoutAProjectorNothingIsAdmitted) {
 
 TEST_F(MediaReaderTest, AProjectorForTheOtherKindIsNamed) {
   rules_.takes_audio = false;
-  const MediaReader reader(rules_, &media_);
+  const MediaReader reader(rules_);
   EXPECT_TRUE(reader.Admit(MediumKind::kImage, kPlace).has_value());
   ExpectHas(reader.Admit(MediumKind::kAudio, kPlace).error().message,
             "the projector of this server takes no audio");
@@ -124,7 +132,7 @@ TEST_F(MediaReaderTest, AFileOverTheLimitIsRefused) {
 
 TEST_F(MediaReaderTest, ARequestHasALimitOfMediaAndOfTheirBytes) {
   rules_.media_max = 2;
-  MediaReader reader(rules_, &media_);
+  MediaReader reader(rules_);
   for (const char* name : {"a", "a"}) {
     ASSERT_TRUE(reader.Admit(MediumKind::kImage, kPlace).has_value());
     ASSERT_TRUE(reader.ReadUrl(MediumKind::kImage, PngUrl(name), kPlace).has_value());
@@ -132,7 +140,7 @@ TEST_F(MediaReaderTest, ARequestHasALimitOfMediaAndOfTheirBytes) {
   ExpectHas(reader.Admit(MediumKind::kImage, kPlace).error().message,
             "a request may have 2 images and audio files");
   rules_.all_bytes_max = 2 * PngFile().size();
-  MediaReader other(rules_, &media_);
+  MediaReader other(rules_);
   ASSERT_TRUE(other.ReadUrl(MediumKind::kImage, PngUrl("b"), kPlace).has_value());
   const auto second = other.ReadUrl(MediumKind::kImage, PngUrl("cd"), kPlace);
   ASSERT_FALSE(second.has_value());
@@ -202,12 +210,13 @@ TEST_F(MediaReaderTest, OtherUrlsAndBareBase64AreRefused) {
 }
 
 TEST_F(MediaReaderTest, TheBytesTellTheKindOfAFileThatHasNone) {
-  MediaReader reader(rules_, &media_);
-  EXPECT_EQ(*reader.ReadBase64OfAnyKind(EncodeBase64(PngFile()), kPlace), PngMarker());
-  EXPECT_EQ(*reader.ReadBase64OfAnyKind(EncodeBase64(WavFile()), kPlace), WavMarker());
-  EXPECT_EQ(media_.size(), 2u);
+  MediaReader reader(rules_);
+  const auto image = reader.ReadBase64OfAnyKind(EncodeBase64(PngFile()), kPlace);
+  const auto audio = reader.ReadBase64OfAnyKind(EncodeBase64(WavFile()), kPlace);
+  EXPECT_EQ(MarkerOf(**image), PngMarker());
+  EXPECT_EQ(MarkerOf(**audio), WavMarker());
   const auto error_of = [&](const MediaRules& rules, const std::string& base64) {
-    MediaReader other(rules, &media_);
+    MediaReader other(rules);
     const auto read = other.ReadBase64OfAnyKind(base64, kPlace);
     EXPECT_FALSE(read.has_value());
     return read ? "" : read.error().message;

@@ -10,6 +10,7 @@
 namespace cairn {
 namespace {
 
+using test::MediaOf;
 using test::PngMarker;
 using test::PngUrl;
 using test::WavFile;
@@ -45,10 +46,10 @@ TEST(ChatMedia, AMarkerStandsWhereThePartWas) {
                                             R"(,{"type":"text","text":" B"},)" + Audio("wav")));
     ASSERT_TRUE(talk.has_value()) << talk.error().message;
     EXPECT_EQ(talk->messages[1].content, "A " + PngMarker() + " B" + WavMarker()) << role;
-    ASSERT_EQ(talk->media.size(), 2u);
-    EXPECT_EQ(talk->media[0]->place, "messages[1].content[1]");
-    EXPECT_EQ(talk->media[1]->place, "messages[1].content[3]");
-    EXPECT_EQ(talk->media[1]->kind, MediumKind::kAudio);
+    ASSERT_EQ(MediaOf(*talk).size(), 2u);
+    EXPECT_EQ(MediaOf(*talk)[0]->place, "messages[1].content[1]");
+    EXPECT_EQ(MediaOf(*talk)[1]->place, "messages[1].content[3]");
+    EXPECT_EQ(MediaOf(*talk)[1]->kind, MediumKind::kAudio);
   }
 }
 
@@ -57,14 +58,14 @@ TEST(ChatMedia, AUrlMayStandAloneAndTheSameImageIsOneMedium) {
   const auto talk = Parse(Asked("user", bare + "," + Image(PngUrl()) + "," + Image(PngUrl("b"))));
   ASSERT_TRUE(talk.has_value()) << talk.error().message;
   EXPECT_EQ(talk->messages[1].content, PngMarker() + PngMarker() + PngMarker("b"));
-  EXPECT_EQ(talk->media.size(), 2u);
+  EXPECT_EQ(MediaOf(*talk).size(), 2u);
 }
 
 TEST(ChatMedia, ReachesTheRequestItself) {
   const auto request = ParseChatRequest(*ParseBody(Asked("user", Image(PngUrl()))),
                                         GenerationParams{}, test::TakingRules());
   ASSERT_TRUE(request.has_value());
-  EXPECT_EQ(request->conversation.media.size(), 1u);
+  EXPECT_EQ(MediaOf(request->conversation).size(), 1u);
 }
 
 TEST(ChatMedia, WithoutAProjectorTheErrorSaysWhatToDo) {
@@ -113,8 +114,16 @@ TEST(ChatMedia, LimitsCountAllMessages) {
 TEST(ChatMedia, ATextThatLooksLikeAMarkerIsOnlyText) {
   const auto talk = Parse(Asked("user", R"({"type":"text","text":")" + PngMarker() + "\"}"));
   ASSERT_TRUE(talk.has_value());
-  EXPECT_TRUE(talk->media.empty());
-  EXPECT_TRUE(FindMarkers(talk->messages[1].content, talk->media).empty());
+  EXPECT_EQ(talk->messages[1].content, PngMarker());
+  EXPECT_TRUE(talk->messages[1].media.empty());
+  // Beside the image itself, and before and behind it.
+  const std::string text = R"({"type":"text","text":")" + PngMarker() + "\"}";
+  const auto beside = Parse(Asked("user", text + "," + Image(PngUrl()) + "," + text));
+  ASSERT_TRUE(beside.has_value());
+  const Message& message = beside->messages[1];
+  EXPECT_EQ(message.content, PngMarker() + PngMarker() + PngMarker());
+  ASSERT_EQ(message.media.size(), 1u);
+  EXPECT_EQ(message.media[0].begin, PngMarker().size());
 }
 
 }  // namespace

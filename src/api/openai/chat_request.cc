@@ -30,9 +30,9 @@ void ReadPart(const Json& part, const std::string& field, const std::string& pla
   const std::string type = part["type"].get<std::string>();
   const bool answer = message->role == Role::kAssistant;
   if (IsMediaPart(type) && !answer) {
-    auto marker = ReadMediaPart(part, type, place, media);
-    if (!marker) return fields->Fail(std::move(marker.error()));
-    message->content += *marker;
+    auto medium = ReadMediaPart(part, type, place, media);
+    if (!medium) return fields->Fail(std::move(medium.error()));
+    AppendMarker(*std::move(medium), &message->content, &message->media);
     return;
   }
   if (type != "text") {
@@ -345,7 +345,7 @@ ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& ru
     return tl::unexpected(FieldError("messages", "a list of at least one message"));
   }
   Conversation conversation;
-  MediaReader media(rules, &conversation.media);
+  MediaReader media(rules);
   for (size_t i = 0; i < messages->size(); ++i) {
     auto message = ParseMessage((*messages)[i], i, &media);
     if (!message) return tl::unexpected(message.error());

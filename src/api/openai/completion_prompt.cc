@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "api/media/media_reader.h"
-#include "api/prompt/prompt_limit.h"
+#include "api/prompt/prompt_limits.h"
 
 namespace cairn {
 namespace {
@@ -28,73 +28,82 @@ bool IsListOfPrompts(const Json& prompt) {
 }
 
 // Texts are appended to the tokens before them; the first may get the model's BOS.
-ApiResult<Tokens> TokensOf(const Engine& engine, const Json& parts, const std::string& place) {
+ApiResult<Tokens> TokensOf(const ChatService& service, const Json& parts,
+                           const std::string& place) {
+  const Engine& engine = service.engine();
+  const PromptLimits& limits = service.limits();
   Tokens tokens;
   for (const Json& part : parts) {
     if (IsToken(part, engine)) {
       tokens.push_back(part.get<Token>());
-      continue;
-    }
-    if (!part.is_string()) {
+    } else if (part.is_string()) {
+      const bool first = tokens.empty() && engine.info().adds_bos;
+      const auto more = limits.Tokenize(TextUse::kPrompt, part.text(), first, true);
+      if (!more) return tl::unexpected(more.error());
+      tokens.insert(tokens.end(), more->begin(), more->end());
+    } else {
       return tl::unexpected(FieldError(place, "a list of tokens and strings of one prompt"));
     }
-    const size_t bytes = part.text().size();
-    if (auto fits = CheckPromptBytes(engine, bytes); !fits) return tl::unexpected(fits.error());
-    const bool first = tokens.empty() && engine.info().adds_bos;
-    const auto more = engine.Tokenize(part.get<std::string>(), first, true);
-    if (!more) return tl::unexpected(ToApiError(more.error()));
-    tokens.insert(tokens.end(), more->begin(), more->end());
+    const bool last = &part == &parts.back();
+    if (auto fits = limits.CheckTokens(TextUse::kPrompt, tokens.size(), !last); !fits) {
+      return tl::unexpected(fits.error());
+    }
   }
   return tokens;
 }
 
-// Returns `text` with the media's own markers in place of the client's.
-ApiResult<std::string> WithOwnMarkers(const std::string& text,
-                                      const std::vector<std::string>& markers,
-                                      const std::string& place) {
-  std::string marked;
+struct MarkedText {
+  std::string text;
+  MarkedMedia media;
+};
+
+// Puts each medium where the client's next marker is.
+ApiResult<MarkedText> WithMedia(const std::string& text, const std::vector<MediumPtr>& media,
+                                const std::string& place) {
+  MarkedText marked;
   size_t count = 0;
   size_t at = 0;
   for (size_t found = text.find(kNextMediumMarker); found != std::string::npos;
        found = text.find(kNextMediumMarker, at)) {
-    marked.append(text, at, found - at);
-    if (count < markers.size()) marked += markers[count];
+    marked.text.append(text, at, found - at);
+    if (count < media.size()) AppendMarker(media[count], &marked.text, &marked.media);
     ++count;
     at = found + kNextMediumMarker.size();
   }
-  if (count != markers.size()) {
+  if (count != media.size()) {
     return tl::unexpected(FieldError(place + ".prompt_string",
                                      "a string with a marker " + std::string(kNextMediumMarker) +
                                          " for each item of 'multimodal_data': it has " +
                                          std::to_string(count) + ", and there are " +
-                                         std::to_string(markers.size()) + " items"));
+                                         std::to_string(media.size()) + " items"));
   }
-  marked.append(text, at, std::string::npos);
+  marked.text.append(text, at, std::string::npos);
   return marked;
 }
 
-// Reads the files of `multimodal_data` and returns their markers.
-ApiResult<std::vector<std::string>> ReadMedia(const Json& data, const std::string& place,
-                                              MediaReader* reader) {
+// Reads the files of `multimodal_data`.
+ApiResult<std::vector<MediumPtr>> ReadMedia(const Json& data, const std::string& place,
+                                            MediaReader* reader) {
   if (!data.is_array()) {
     return tl::unexpected(FieldError(place, "a list of images and audio files as base64"));
   }
-  std::vector<std::string> markers;
+  std::vector<MediumPtr> media;
   for (const Json& item : data) {
-    const std::string item_place = place + "[" + std::to_string(markers.size()) + "]";
+    const std::string item_place = place + "[" + std::to_string(media.size()) + "]";
     if (!item.is_string()) {
       return tl::unexpected(FieldError(item_place, "an image or an audio file as base64"));
     }
-    auto marker = reader->ReadBase64OfAnyKind(item.text(), item_place);
-    if (!marker) return tl::unexpected(marker.error());
-    markers.push_back(*std::move(marker));
+    auto medium = reader->ReadBase64OfAnyKind(item.text(), item_place);
+    if (!medium) return tl::unexpected(medium.error());
+    media.push_back(*std::move(medium));
   }
-  return markers;
+  return media;
 }
 
+// `text` is the prompt as the client wrote it.
 ApiResult<CompletionPrompt> OfText(const ChatService& service, std::string text,
-                                   const std::string& marked, const Media& media) {
-  auto prepared = service.PrepareText(marked, media);
+                                   MarkedText marked) {
+  auto prepared = service.PrepareText(std::move(marked.text), std::move(marked.media));
   if (!prepared) return tl::unexpected(prepared.error());
   return CompletionPrompt{.tokens = std::move(prepared->tokens),
                           .shape = std::move(prepared->shape),
@@ -115,21 +124,20 @@ ApiResult<CompletionPrompt> OfObject(const ChatService& service, const Json& pro
   const std::string& written = text->text();
   const Json* data = fields.Find("multimodal_data");
   // Without data a marker is only text, as in llama-server.
-  if (data == nullptr) return OfText(service, written, written, {});
-  Media media;
-  MediaReader reader(service.media_rules(), &media);
-  const auto markers = ReadMedia(*data, place + ".multimodal_data", &reader);
-  if (!markers) return tl::unexpected(markers.error());
-  const auto marked = WithOwnMarkers(written, *markers, place);
+  if (data == nullptr) return OfText(service, written, {written, {}});
+  MediaReader reader(service.media_rules());
+  const auto media = ReadMedia(*data, place + ".multimodal_data", &reader);
+  if (!media) return tl::unexpected(media.error());
+  auto marked = WithMedia(written, *media, place);
   if (!marked) return tl::unexpected(marked.error());
-  return OfText(service, written, *marked, media);
+  return OfText(service, written, *std::move(marked));
 }
 
 ApiResult<CompletionPrompt> OfOne(const ChatService& service, const Json& prompt,
                                   const std::string& place) {
   if (prompt.is_object()) return OfObject(service, prompt, place);
   if (prompt.is_string()) {
-    return OfText(service, prompt.text(), prompt.text(), {});
+    return OfText(service, prompt.text(), {prompt.text(), {}});
   }
   if (!prompt.is_array()) {
     return tl::unexpected(
@@ -137,7 +145,7 @@ ApiResult<CompletionPrompt> OfOne(const ChatService& service, const Json& prompt
                    "a string, a list of tokens and strings of one prompt, or an object with "
                    "'prompt_string'"));
   }
-  auto tokens = TokensOf(service.engine(), prompt, place);
+  auto tokens = TokensOf(service, prompt, place);
   if (!tokens) return tl::unexpected(tokens.error());
   CompletionPrompt read{.tokens = *std::move(tokens)};
   read.shape.tokens = read.tokens.size();

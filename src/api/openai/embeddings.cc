@@ -8,6 +8,7 @@
 
 #include "api/json.h"
 #include "api/media/base64.h"
+#include "api/prompt/prompt_limits.h"
 
 namespace cairn {
 namespace {
@@ -20,10 +21,13 @@ bool IsToken(const Json& value, const Engine& engine) {
 }
 
 // Parses a text or a list of tokens.
-ApiResult<Tokens> ParseText(const Engine& engine, const std::string& place, const Json& input) {
+ApiResult<Tokens> ParseText(const Engine& engine, size_t tokens_max, const std::string& place,
+                            const Json& input) {
   Tokens tokens;
   if (input.is_string()) {
-    auto parsed = engine.Tokenize(input.get<std::string>(), true, true);
+    const auto fits = CheckEncodedText(engine, tokens_max, input.text().size(), place);
+    if (!fits) return tl::unexpected(fits.error());
+    auto parsed = engine.Tokenize(input.text(), true, true);
     if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
     tokens = std::move(*parsed);
   } else if (input.is_array()) {
@@ -35,14 +39,20 @@ ApiResult<Tokens> ParseText(const Engine& engine, const std::string& place, cons
     return tl::unexpected(FieldError(place, "a string, tokens, or a list of either"));
   }
   if (tokens.empty()) return tl::unexpected(FieldError(place, "a text of one token or more"));
+  if (tokens.size() > tokens_max) {
+    return tl::unexpected(FieldError(place, "of at most " + std::to_string(tokens_max) +
+                                                " tokens, not " + std::to_string(tokens.size()) +
+                                                "; a larger --ubatch-size takes longer ones"));
+  }
   return tokens;
 }
 
-ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, const Json& input) {
+ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, size_t tokens_max,
+                                          const Json& input) {
   const bool several = input.is_array() && !input.empty() && !input[0].is_number();
   std::vector<Tokens> texts;
   if (!several) {
-    auto text = ParseText(engine, "input", input);
+    auto text = ParseText(engine, tokens_max, "input", input);
     if (!text) return tl::unexpected(text.error());
     texts.push_back(std::move(*text));
     return texts;
@@ -52,7 +62,8 @@ ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, const Json& inpu
         FieldError("input", "a list of at most " + std::to_string(kTextsMax) + " texts"));
   }
   for (const Json& one : input) {
-    auto text = ParseText(engine, "input[" + std::to_string(texts.size()) + "]", one);
+    const std::string place = "input[" + std::to_string(texts.size()) + "]";
+    auto text = ParseText(engine, tokens_max, place, one);
     if (!text) return tl::unexpected(text.error());
     texts.push_back(std::move(*text));
   }
@@ -93,7 +104,7 @@ ApiResult<EmbeddingsRequest> ParseRequest(const Engine& engine, const Embedder& 
   if (input == nullptr) {
     return tl::unexpected(FieldError("input", "a string, tokens, or a list of either"));
   }
-  auto texts = ParseInput(engine, *input);
+  auto texts = ParseInput(engine, embedder.tokens_max(), *input);
   if (!texts) return tl::unexpected(texts.error());
   return EmbeddingsRequest{std::move(*texts), format == "base64"};
 }

@@ -12,6 +12,7 @@
 namespace cairn {
 namespace {
 
+using test::MediaOf;
 using test::PngMarker;
 using test::PngUrl;
 using test::WavFile;
@@ -47,9 +48,9 @@ TEST(ResponsesMedia, AMarkerStandsWhereThePartWas) {
                     role));
     ASSERT_TRUE(talk.has_value()) << talk.error().message;
     EXPECT_EQ(talk->messages[0].content, "A " + PngMarker() + WavMarker() + " B");
-    ASSERT_EQ(talk->media.size(), 2u);
-    EXPECT_EQ(talk->media[0]->place, "input[0].content[1]");
-    EXPECT_EQ(talk->media[1]->place, "input[0].content[2]");
+    ASSERT_EQ(MediaOf(*talk).size(), 2u);
+    EXPECT_EQ(MediaOf(*talk)[0]->place, "input[0].content[1]");
+    EXPECT_EQ(MediaOf(*talk)[1]->place, "input[0].content[2]");
   }
 }
 
@@ -63,7 +64,7 @@ TEST(ResponsesMedia, OutputsOfCallsMayHoldImages) {
   ASSERT_EQ(talk->messages.size(), 3u);
   EXPECT_EQ(talk->messages[2].role, Role::kTool);
   EXPECT_EQ(talk->messages[2].content, PngMarker());
-  EXPECT_EQ(talk->media.at(0)->place, "input[2].output[0]");
+  EXPECT_EQ(MediaOf(*talk).at(0)->place, "input[2].output[0]");
 }
 
 TEST(ResponsesMedia, AContinuedConversationHasTheImagesOfItsTurns) {
@@ -77,9 +78,9 @@ TEST(ResponsesMedia, AContinuedConversationHasTheImagesOfItsTurns) {
   EXPECT_EQ(talk->messages[0].content, PngMarker());
   EXPECT_EQ(talk->messages[1].content, "seen");
   EXPECT_EQ(talk->messages[2].content, PngMarker("b") + PngMarker());
-  ASSERT_EQ(talk->media.size(), 2u);
-  EXPECT_EQ(talk->media[0]->place, "resp_1.input[0].content[0]");
-  EXPECT_EQ(talk->media[1]->place, "input[0].content[0]");
+  ASSERT_EQ(MediaOf(*talk).size(), 2u);
+  EXPECT_EQ(MediaOf(*talk)[0]->place, "resp_1.input[0].content[0]");
+  EXPECT_EQ(MediaOf(*talk)[1]->place, "input[0].content[0]");
   MediaRules rules = test::TakingRules();
   rules.media_max = 2;
   const auto refused = Parse(Asked(Image("b") + "," + Image()), history, rules);

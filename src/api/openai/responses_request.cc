@@ -31,37 +31,47 @@ ApiResult<std::string> NeededString(const Json& object, const std::string& place
   return *text;
 }
 
-// Returns the text of a part, or the marker of an image or recording. `media` is null in an
-// answer, which has neither.
-ApiResult<std::string> PartText(const Json& part, const std::string& place, MediaReader* media) {
+// Appends a text, or an image or a recording, to the message's content. `media` is null in an
+// answer, which has only text.
+ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader* media,
+                        Message* message) {
   const auto type = NeededString(part, place, "type");
   if (!type) return tl::unexpected(type.error());
-  if (IsMediaPart(*type) && media != nullptr) return ReadMediaPart(part, *type, place, media);
-  if (*type == "refusal") return NeededString(part, place, "refusal");
-  if (*type != "input_text" && *type != "output_text" && *type != "text") {
+  if (IsMediaPart(*type) && media != nullptr) {
+    auto medium = ReadMediaPart(part, *type, place, media);
+    if (!medium) return tl::unexpected(medium.error());
+    AppendMarker(*std::move(medium), &message->content, &message->media);
+    return {};
+  }
+  const bool refusal = *type == "refusal";
+  if (!refusal && *type != "input_text" && *type != "output_text" && *type != "text") {
     const std::string expected = media == nullptr ? "'output_text' in a message of the assistant"
                                                   : "'input_text', 'input_image' or 'input_audio'";
     return tl::unexpected(FieldError(place + ".type", expected + ", not '" + *type + "'"));
   }
-  return NeededString(part, place, "text");
+  const auto text = NeededString(part, place, refusal ? "refusal" : "text");
+  if (!text) return tl::unexpected(text.error());
+  message->content += *text;
+  return {};
 }
 
-// Parses a string or a list of parts.
-ApiResult<std::string> TextContent(const Json& item, const std::string& item_place,
-                                   const std::string& name, MediaReader* media) {
+// Reads the content of a message that has none yet: a string or a list of parts.
+ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
+                            const std::string& name, MediaReader* media, Message* message) {
   const std::string place = item_place + "." + name;
-  if (const std::string* text = StringOf(item, name)) return *text;
+  if (const std::string* text = StringOf(item, name)) {
+    message->content = *text;
+    return {};
+  }
   const auto content = item.find(name);
   if (content == item.end() || !content->is_array()) {
     return tl::unexpected(FieldError(place, "a string or a list of parts"));
   }
-  std::string text;
   for (size_t i = 0; i < content->size(); ++i) {
-    const auto part = PartText((*content)[i], At(place, i), media);
-    if (!part) return tl::unexpected(part.error());
-    text += *part;
+    auto added = AddPart((*content)[i], At(place, i), media, message);
+    if (!added) return added;
   }
-  return text;
+  return {};
 }
 
 // Clients leave out either list or send it empty; encrypted content is ignored.
@@ -105,16 +115,17 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaRead
     return tl::unexpected(FieldError(
         place + ".role", "'user', 'assistant', 'developer' or 'system', not '" + *name + "'"));
   }
-  auto text = TextContent(item, place, "content", role == Role::kAssistant ? nullptr : media);
-  if (!text) return tl::unexpected(text.error());
-  if (role == Role::kAssistant) {
-    OpenAnswer(messages, !HasText(*messages) && !HasCalls(*messages))->content = std::move(*text);
-    return {};
-  }
+  const bool answer = role == Role::kAssistant;
   Message message;
   message.role = *role;
-  message.content = std::move(*text);
-  messages->push_back(std::move(message));
+  auto read = ReadContent(item, place, "content", answer ? nullptr : media, &message);
+  if (!read) return read;
+  if (answer) {
+    const bool fits = !HasText(*messages) && !HasCalls(*messages);
+    OpenAnswer(messages, fits)->content = std::move(message.content);
+  } else {
+    messages->push_back(std::move(message));
+  }
   return {};
 }
 
@@ -135,12 +146,11 @@ ApiResult<void> AddCallOutput(const Json& item, const std::string& place, MediaR
                               std::vector<Message>* messages) {
   auto id = NeededString(item, place, "call_id");
   if (!id) return tl::unexpected(id.error());
-  auto output = TextContent(item, place, "output", media);
-  if (!output) return tl::unexpected(output.error());
   Message message;
   message.role = Role::kTool;
   message.tool_call_id = std::move(*id);
-  message.content = std::move(*output);
+  auto read = ReadContent(item, place, "output", media, &message);
+  if (!read) return read;
   messages->push_back(std::move(message));
   return {};
 }
@@ -338,7 +348,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const MediaRules& rules) {
   ResponsesRequest request;
   ChatRequest& chat = request.chat;
-  MediaReader media(rules, &chat.conversation.media);
+  MediaReader media(rules);
   auto read = ReadInput(body, history, &media, &chat.conversation.messages);
   if (!read) return tl::unexpected(read.error());
   FieldReader fields(body, "");

@@ -127,6 +127,10 @@ size_t ConversationCut::HeaderSize(const Conversation& conversation, size_t head
 
 size_t ConversationCut::TokensOf(std::string_view text) const {
   if (text.empty()) return 0;
+  // A text that cannot fit need not be tokenized to be dropped.
+  const size_t token_bytes_max = engine_->info().token_bytes_max;
+  const size_t least = token_bytes_max == 0 ? 0 : text.size() / token_bytes_max;
+  if (least >= engine_->context_tokens()) return least;
   {
     const std::lock_guard lock(mutex_);
     const auto known = sizes_.find(std::string(text));

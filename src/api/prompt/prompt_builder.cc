@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "api/prompt/prefill.h"
-#include "api/prompt/prompt_limit.h"
 #include "api/wall_clock.h"
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
@@ -16,8 +15,14 @@ namespace {
 
 using Purpose = PromptUse::Purpose;
 
-// Prompts of more bytes are built one at a time.
-constexpr size_t kLargePromptBytes = size_t{4} << 20;
+TextUse TextUseOf(const PromptUse& use) {
+  return use.purpose == Purpose::kCount ? TextUse::kCounted : TextUse::kPrompt;
+}
+
+// Whether the prompt is too long for the context.
+bool IsTooLong(const ApiResult<PreparedPrompt>& prompt) {
+  return !prompt && prompt.error().context_tokens > 0;
+}
 
 // Finds the media's tokens among those of the prompt. `known`: those of `prompt->media`.
 void PlaceMedia(const std::vector<KnownMedium>& known, PreparedPrompt* prompt) {
@@ -27,7 +32,7 @@ void PlaceMedia(const std::vector<KnownMedium>& known, PreparedPrompt* prompt) {
     const size_t rows_begin = placed.rows.empty() ? 0 : placed.rows.front().begin;
     while (at < prompt->tokens.size() && !IsMediaToken(prompt->tokens[at])) ++at;
     placed.begin = at - rows_begin;
-    placed.end = placed.begin + known[i].tokens.size();
+    placed.end = placed.begin + known[i].layout->tokens();
     for (TokenRange& rows : placed.rows) {
       rows = {rows.begin + placed.begin, rows.end + placed.begin};
     }
@@ -78,6 +83,7 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
       template_(chat_template),
       answers_(answers),
       options_(options),
+      limits_(engine),
       specials_(FindSpecialTexts(*engine)),
       reasoning_controls_(FindReasoningControls(*chat_template)),
       cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, chat_template)
@@ -87,17 +93,15 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
 
 ApiResult<PreparedPrompt> PromptBuilder::Prepare(Conversation conversation,
                                                  const PromptUse& use) const {
-  const size_t bytes_min = PromptBytesMin(conversation);
-  if (!Cuts(use) && use.purpose != Purpose::kCount) {
-    if (auto fits = CheckPromptBytes(*engine_, bytes_min); !fits) {
-      return tl::unexpected(fits.error());
-    }
-  }
+  // A prompt that is cut, or only counted, may be made of more than the context holds.
+  const bool must_fit = !Cuts(use) && use.purpose != Purpose::kCount;
+  const size_t bytes = BytesOf(conversation);
+  const auto fits = must_fit ? limits_.CheckBytes(TextUse::kPrompt, LeastBytes(conversation))
+                             : limits_.CheckBytes(TextUse::kCounted, bytes);
+  if (!fits) return tl::unexpected(fits.error());
   ApiResult<PreparedPrompt> prompt;
   {
-    // Building a prompt takes many times its size in memory.
-    std::unique_lock<std::mutex> alone(large_prompt_mutex_, std::defer_lock);
-    if (bytes_min > kLargePromptBytes) alone.lock();
+    const auto turn = limits_.WaitForTurn(bytes);
     const size_t pinned = Normalize(use, &conversation);
     prompt = Cuts(use) ? CutAndTokenize(conversation, use) : RenderAndTokenize(conversation, use);
     if (!prompt) return prompt;
@@ -108,22 +112,29 @@ ApiResult<PreparedPrompt> PromptBuilder::Prepare(Conversation conversation,
 }
 
 ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
+  const size_t bytes = BytesOf(conversation);
+  const auto fits = limits_.CheckBytes(TextUse::kCounted, bytes);
+  if (!fits) return tl::unexpected(fits.error());
+  const auto turn = limits_.WaitForTurn(bytes);
   TellReasoning(&conversation);
   Normalize({.purpose = Purpose::kCount, .reuse = false}, &conversation);
-  auto text = RenderText(conversation, {});
+  auto text = RenderText(TextUse::kCounted, conversation, {});
   if (!text) return tl::unexpected(text.error());
-  return std::move(text->text);
+  return WithNextMediumMarkers(text->text, text->media);
 }
 
-ApiResult<PreparedPrompt> PromptBuilder::PrepareText(std::string text, const Media& media) const {
-  size_t bytes = text.size();
-  // A medium may become fewer tokens than its marker has bytes.
-  for (const MarkedMedium& marked : FindMarkers(text, media)) bytes -= marked.end - marked.begin;
-  if (auto fits = CheckPromptBytes(*engine_, bytes); !fits) return tl::unexpected(fits.error());
+ApiResult<PreparedPrompt> PromptBuilder::PrepareText(std::string text, MarkedMedia media) const {
+  const size_t bytes = text.size() - MarkerBytes(media);
+  const auto fits = limits_.CheckBytes(TextUse::kPrompt, bytes);
+  if (!fits) return tl::unexpected(fits.error());
+  const auto turn = limits_.WaitForTurn(bytes);
   PreparedPrompt prompt;
   prompt.text.text = std::move(text);
+  prompt.text.media = std::move(media);
   prompt.adds_bos = engine_->info().adds_bos;
-  if (auto done = TokenizeWith({}, media, &prompt); !done) return tl::unexpected(done.error());
+  if (auto done = TokenizeWith(PromptUse{}, {}, &prompt); !done) {
+    return tl::unexpected(done.error());
+  }
   prompt.shape.tokens = prompt.tokens.size();
   prompt.shape.media = RowsOf(prompt.media);
   return prompt;
@@ -170,13 +181,11 @@ size_t PromptBuilder::Normalize(const PromptUse& use, Conversation* conversation
 
 ApiResult<PreparedPrompt> PromptBuilder::RenderAndTokenize(const Conversation& conversation,
                                                            const PromptUse& use) const {
-  auto text = RenderText(conversation, {&spans_, use.name_space});
+  auto text = RenderText(TextUseOf(use), conversation, {&spans_, use.name_space});
   if (!text) return tl::unexpected(text.error());
   PreparedPrompt prompt{.text = *std::move(text)};
   prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
-  if (auto done = Tokenize(use, conversation.media, &prompt); !done) {
-    return tl::unexpected(done.error());
-  }
+  if (auto done = Tokenize(use, &prompt); !done) return tl::unexpected(done.error());
   prompt.messages = conversation.messages;
   prompt.tools = conversation.tools;
   return prompt;
@@ -187,9 +196,8 @@ ApiResult<PreparedPrompt> PromptBuilder::CutAndTokenize(const Conversation& conv
   Conversation left = conversation;
   ConversationCut::Applied applied = cut_->Apply(&left);
   auto prompt = RenderAndTokenize(left, use);
-  const auto fits = [&] { return prompt->tokens.size() < engine_->context_tokens(); };
   // Sizes are estimates, so sometimes more messages must be dropped.
-  for (size_t tightness = 1; prompt && !fits() && tightness <= ConversationCut::kTightest;
+  for (size_t tightness = 1; IsTooLong(prompt) && tightness <= ConversationCut::kTightest;
        ++tightness) {
     left = conversation;
     const ConversationCut::Applied tighter = cut_->Apply(&left, tightness);
@@ -207,39 +215,48 @@ ApiResult<PreparedPrompt> PromptBuilder::CutAndTokenize(const Conversation& conv
   return prompt;
 }
 
-ApiResult<PromptText> PromptBuilder::RenderText(const Conversation& conversation,
+ApiResult<PromptText> PromptBuilder::RenderText(TextUse use, const Conversation& conversation,
                                                 ClientSpans spans) const {
+  spans.bytes_max = limits_.bytes_max(use);
   auto text = conversation.end == PromptEnd::kOpenMessage
                   ? RenderOpenMessage(*template_, specials_, conversation, spans)
                   : RenderPrompt(*template_, specials_, conversation, spans);
   if (!text) return tl::unexpected(ToApiError(text.error()));
-  if (conversation.end == PromptEnd::kLastMessage) text->text.resize(text->shape.last_message_end);
+  const size_t bytes = text->text.size() - MarkerBytes(text->media);
+  if (auto fits = limits_.CheckBytes(use, bytes); !fits) return tl::unexpected(fits.error());
+  if (conversation.end == PromptEnd::kLastMessage) {
+    const size_t end = text->shape.last_message_end;
+    text->text.resize(end);
+    std::erase_if(text->media, [end](const MarkedMedium& marked) { return marked.end > end; });
+  }
   return std::move(*text);
 }
 
 ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const PromptUse& use,
-                                                               const Media& media,
                                                                PreparedPrompt* prompt) const {
   std::vector<KnownMedium> known;
   if (options_.media == nullptr) return known;
-  for (const MarkedMedium& marked : FindMarkers(prompt->text.text, media)) {
-    const auto layout = options_.media->Of(*marked.medium, use.name_space);
+  size_t tokens = 0;
+  for (const MarkedMedium& marked : prompt->text.media) {
+    auto layout = options_.media->Of(*marked.medium, use.name_space);
     if (!layout) return tl::unexpected(ToApiError(layout.error()));
-    KnownMedium medium{{marked.begin, marked.end}, {}};
     PlacedMedium placed{.medium = marked.medium, .preview = (*layout)->preview};
+    size_t end = 0;
     for (const LaidOutPiece& piece : (*layout)->pieces) {
-      const size_t begin = medium.tokens.size();
-      medium.tokens.insert(medium.tokens.end(), piece.tokens.begin(), piece.tokens.end());
-      if (piece.has_rows) placed.rows.push_back({begin, medium.tokens.size()});
+      const size_t begin = std::exchange(end, end + piece.tokens.size());
+      if (piece.has_rows) placed.rows.push_back({begin, end});
     }
-    known.push_back(std::move(medium));
+    tokens += end;
+    if (auto fits = limits_.CheckTokens(TextUseOf(use), tokens, /*more_follow=*/true); !fits) {
+      return tl::unexpected(fits.error());
+    }
+    known.push_back({{marked.begin, marked.end}, *std::move(layout)});
     prompt->media.push_back(std::move(placed));
   }
   return known;
 }
 
-ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, const Media& media,
-                                        PreparedPrompt* prompt) const {
+ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, PreparedPrompt* prompt) const {
   const PromptText& text = prompt->text;
   const ModelInfo& info = engine_->info();
   const bool bos_is_the_clients = !text.literals.empty() && text.literals.front().begin == 0;
@@ -248,16 +265,18 @@ ApiResult<void> PromptBuilder::Tokenize(const PromptUse& use, const Media& media
   prompt->adds_bos = info.adds_bos && !has_bos;
   std::vector<KnownAnswer> answers;
   if (use.reuse) answers = answers_->FindIn(use.name_space, text);
-  return TokenizeWith(answers, media, prompt);
+  return TokenizeWith(use, answers, prompt);
 }
 
-ApiResult<void> PromptBuilder::TokenizeWith(const std::vector<KnownAnswer>& answers,
-                                            const Media& media, PreparedPrompt* prompt) const {
-  const auto known = LayOutMedia(use, media, prompt);
+ApiResult<void> PromptBuilder::TokenizeWith(const PromptUse& use,
+                                            const std::vector<KnownAnswer>& answers,
+                                            PreparedPrompt* prompt) const {
+  const auto known = LayOutMedia(use, prompt);
   if (!known) return tl::unexpected(known.error());
   auto tokens =
       TokenizePrompt(*engine_, specials_, prompt->text, prompt->adds_bos, answers, *known);
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
+  if (auto fits = limits_.CheckTokens(TextUseOf(use), tokens->size()); !fits) return fits;
   prompt->tokens = *std::move(tokens);
   PlaceMedia(*known, prompt);
   return {};

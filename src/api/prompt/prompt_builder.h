@@ -3,7 +3,7 @@
 //
 //   TellReasoning   the reasoning that client and server want -> the template's kwargs
 //   Normalize       canonical form, pinned volatile texts, order of the tools, time, prompt end
-//   RenderText      the template, and the spans of the messages in its text
+//   RenderText      the template, the spans of the messages in its text and the places of media
 //   Tokenize        the text -> tokens; known answers as the tokens they were generated as
 //   FindShape       marks, turns and reasoning as token positions
 //
@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +28,7 @@
 #include "api/media/media_layouts.h"
 #include "api/prompt/conversation_cut.h"
 #include "api/prompt/prepared_prompt.h"
+#include "api/prompt/prompt_limits.h"
 #include "api/prompt/tool_order.h"
 #include "base/log.h"
 #include "chat/canonical.h"
@@ -89,22 +89,23 @@ class PromptBuilder {
   // Sets the template kwargs for the requested reasoning. Call it once for a conversation, before
   // Prepare.
   void TellReasoning(Conversation* conversation) const;
-  // Runs the other stages; FindShape only for an answer. Errors: 400 if the conversation exceeds
-  // the context by far, or if it cannot be rendered.
+  // Runs the other stages; FindShape only for an answer. Errors: 400 if the prompt does not fit the
+  // context (for a count, PromptLimits), or if the conversation cannot be rendered.
   ApiResult<PreparedPrompt> Prepare(Conversation conversation, const PromptUse& use) const;
   // Runs all stages up to RenderText, TellReasoning too. The tools stay in the order of the
-  // request.
+  // request, and media are shown as kNextMediumMarker.
   ApiResult<std::string> Render(Conversation conversation) const;
-  // Returns the prompt of a text without template and messages: special tokens are parsed, and the
-  // markers of `media` become their tokens. Its shape has the media only. Errors: 400 if the text
-  // exceeds the context by far, or if a medium cannot be decoded.
-  ApiResult<PreparedPrompt> PrepareText(std::string text, const Media& media) const;
+  // Returns the prompt of a text without template and messages: special tokens are parsed, and what
+  // stands at the places of `media` becomes their tokens. Its shape has the media only. Errors: 400
+  // if the prompt does not fit the context, or if a medium cannot be decoded.
+  ApiResult<PreparedPrompt> PrepareText(std::string text, MarkedMedia media) const;
   // Returns what the explanation of a request needs of its prompt.
   ExplainedPrompt Explain(PreparedPrompt prompt) const;
 
   // Null if conversations that do not fit are refused.
   const ConversationCut* conversation_cut() const { return cut_.get(); }
   const PromptOptions& options() const { return options_; }
+  const PromptLimits& limits() const { return limits_; }
   SpanStats span_stats() const { return spans_.stats(); }
 
  private:
@@ -116,15 +117,17 @@ class PromptBuilder {
                                               const PromptUse& use) const;
   ApiResult<PreparedPrompt> CutAndTokenize(const Conversation& conversation,
                                            const PromptUse& use) const;
-  ApiResult<PromptText> RenderText(const Conversation& conversation, ClientSpans spans) const;
+  // The text has at most as many bytes as `use` allows.
+  ApiResult<PromptText> RenderText(TextUse use, const Conversation& conversation,
+                                   ClientSpans spans) const;
   // Sets `tokens`, `media` and `adds_bos` of a prompt that has its text.
-  ApiResult<void> Tokenize(const PromptUse& use, const Media& media, PreparedPrompt* prompt) const;
+  ApiResult<void> Tokenize(const PromptUse& use, PreparedPrompt* prompt) const;
   // The same, when `adds_bos` is set and the answers in the text are found.
-  ApiResult<void> TokenizeWith(const std::vector<KnownAnswer>& answers, const Media& media,
+  ApiResult<void> TokenizeWith(const PromptUse& use, const std::vector<KnownAnswer>& answers,
                                PreparedPrompt* prompt) const;
   // Returns the tokens of the media in the prompt's text, and sets `media` of the prompt but for
   // the positions.
-  ApiResult<std::vector<KnownMedium>> LayOutMedia(const PromptUse& use, const Media& media,
+  ApiResult<std::vector<KnownMedium>> LayOutMedia(const PromptUse& use,
                                                   PreparedPrompt* prompt) const;
   // Sets `shape`, and `map` if that is needed for it.
   void FindShape(PreparedPrompt* prompt) const;
@@ -133,13 +136,13 @@ class PromptBuilder {
   const ChatTemplate* const template_;
   AnswerTokens* const answers_;
   const PromptOptions options_;
+  const PromptLimits limits_;
   const SpecialTexts specials_;
   const ReasoningControls reasoning_controls_;
   const std::unique_ptr<const ConversationCut> cut_;
   mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
   mutable SpanCache spans_;
   mutable ToolOrder tool_order_;
-  mutable std::mutex large_prompt_mutex_;
 };
 
 }  // namespace cairn

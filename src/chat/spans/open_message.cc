@@ -1,11 +1,14 @@
 #include "chat/spans/open_message.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/hash.h"
 #include "base/white_space.h"
 #include "chat/parse/reasoning.h"
 
@@ -15,22 +18,31 @@ namespace {
 // In the private use area, and different from the stand-ins for special texts.
 constexpr std::string_view kMarkEdge = "\xF4\x8F\xB4\x80";
 
-bool IsIn(const Conversation& conversation, const std::string& text) {
-  const auto holds = [&](const std::string& other) {
-    return other.find(text) != std::string::npos;
-  };
-  return holds(conversation.tools.text()) || holds(conversation.template_kwargs_json) ||
-         std::any_of(conversation.messages.begin(), conversation.messages.end(),
-                     [&](const Message& m) { return holds(m.content) || holds(m.reasoning); });
+// The texts that may show in a prompt.
+std::vector<std::string_view> TextsOf(const Conversation& conversation) {
+  std::vector<std::string_view> texts = {conversation.tools.text(),
+                                         conversation.template_kwargs_json};
+  for (const Message& message : conversation.messages) {
+    texts.push_back(message.content);
+    texts.push_back(message.reasoning);
+    for (const ToolCall& call : message.tool_calls) texts.push_back(call.arguments);
+  }
+  return texts;
 }
 
-// Returns a mark that does not occur in the conversation.
+// Returns a mark that does not occur in the conversation. It hangs on all of its texts, so a client
+// cannot write a list of marks that would have to be searched for one after the other.
 std::string FreshMark(const Conversation& conversation) {
-  for (size_t number = 0;; ++number) {
+  const std::vector<std::string_view> texts = TextsOf(conversation);
+  for (uint64_t hash = 0;;) {
+    for (const std::string_view text : texts) hash = Hash64(text, hash);
     std::string mark(kMarkEdge);
-    mark += std::to_string(number);
+    mark += std::to_string(hash);
     mark += kMarkEdge;
-    if (!IsIn(conversation, mark)) return mark;
+    const bool is_in = std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
+      return text.find(mark) != std::string_view::npos;
+    });
+    if (!is_in) return mark;
   }
 }
 
@@ -117,7 +129,9 @@ Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
     return tl::unexpected(CannotContinue());
   }
   prompt->text.resize(end);
-  std::erase_if(prompt->literals, [&](const TextRange& literal) { return literal.begin >= end; });
+  const auto is_cut = [&](const auto& range) { return range.begin >= end; };
+  std::erase_if(prompt->literals, is_cut);
+  std::erase_if(prompt->media, is_cut);
   prompt->prefilled_bytes = prefilled.size();
 
   Conversation before = conversation;

@@ -107,5 +107,14 @@ TEST(OpenMessage, AMarkThatAClientWroteIsTextLikeOthers) {
   EXPECT_EQ(Prefilled(prompt), "so" + mark + "on");
 }
 
+// Where each of them was tried in turn, this would take an hour.
+TEST(OpenMessage, AListOfMarksCostsNoSearchForEachOfThem) {
+  const std::string edge = "\xF4\x8F\xB4\x80";
+  std::string marks;
+  for (int i = 0; i < 300'000; ++i) marks += edge + std::to_string(i) + edge;
+  const PromptText prompt = Rendered(*Builtin("chatml"), Open(Assistant(marks + "on")));
+  EXPECT_EQ(Prefilled(prompt), marks + "on");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -95,6 +95,8 @@ class SpanCache {
 struct ClientSpans {
   SpanCache* cache = nullptr;  // null: no cache
   uint64_t client = 0;
+  // A longer prompt is not searched, for a caller who refuses it.
+  size_t bytes_max = SIZE_MAX;
 };
 
 }  // namespace cairn

@@ -60,6 +60,7 @@ class Replacer {
     replaced_.append(text_, at_, end - at_);
     at_ = end;
   }
+  size_t replaced_bytes() const { return replaced_.size(); }
   std::string Take() { return std::move(replaced_); }
 
  private:
@@ -71,17 +72,19 @@ class Replacer {
   size_t number_ = 0;
 };
 
-// Returns the text with each match replaced by the result of `value`, which gets the match's
-// number. Markers of `media` stay as they are.
-std::string Replaced(const RE2& pattern, const std::string& text, const Media& media,
-                     const NewValue& value) {
-  Replacer replacer(pattern, text, value);
-  for (const MarkedMedium& marked : FindMarkers(text, media)) {
+// Replaces each match in the text by the result of `value`, which gets the match's number. The
+// markers at the places of `media` stay as they are; the places move with them.
+void ReplaceMatches(const RE2& pattern, const NewValue& value, std::string* text,
+                    MarkedMedia* media) {
+  Replacer replacer(pattern, *text, value);
+  for (MarkedMedium& marked : *media) {
     replacer.Replace(marked.begin);
+    marked.begin = replacer.replaced_bytes();
     replacer.Keep(marked.end);
+    marked.end = replacer.replaced_bytes();
   }
-  replacer.Replace(text.size());
-  return replacer.Take();
+  replacer.Replace(text->size());
+  *text = replacer.Take();
 }
 
 }  // namespace
@@ -104,20 +107,19 @@ class VolatileText::Impl {
       Message& message = conversation->messages[i];
       if (!IsClients(message)) continue;
       for (size_t p = 0; p < compiled_.size(); ++p) {
-        message.content = Replaced(*compiled_[p], message.content, conversation->media,
-                                   [&](size_t number, std::string match) {
-                                     const Place place = {i, p, number};
-                                     const auto first = known.find(place);
-                                     if (first == known.end()) {
-                                       if (match.size() <= kMatchBytesMax)
-                                         seen.emplace(place, match);
-                                       return match;
-                                     }
-                                     if (match.size() > kMatchBytesMax || first->second == match)
-                                       return match;
-                                     ++changed;
-                                     return first->second;
-                                   });
+        const auto value = [&](size_t number, std::string match) {
+          const Place place = {i, p, number};
+          const auto first = known.find(place);
+          if (first == known.end()) {
+            const bool kept = match.size() <= kMatchBytesMax && seen.size() < kMatchesMax;
+            if (kept) seen.emplace(place, match);
+            return match;
+          }
+          if (match.size() > kMatchBytesMax || first->second == match) return match;
+          ++changed;
+          return first->second;
+        };
+        ReplaceMatches(*compiled_[p], value, &message.content, &message.media);
       }
     }
     Remember(key, std::move(seen));
@@ -141,10 +143,12 @@ class VolatileText::Impl {
     uint64_t key = HashMix(name_space, conversation.tools.hash());
     for (const Message& message : conversation.messages) {
       std::string text = message.content;
+      MarkedMedia media = message.media;
       for (size_t p = 0; p < compiled_.size(); ++p) {
-        text = Replaced(*compiled_[p], text, conversation.media, [&](size_t, const std::string&) {
+        const auto value = [&](size_t, const std::string&) {
           return std::string("\0", 1) + std::to_string(p);
-        });
+        };
+        ReplaceMatches(*compiled_[p], value, &text, &media);
       }
       key = HashMix(key, Hash64(text, static_cast<uint64_t>(message.role)));
       if (message.role == Role::kUser) break;

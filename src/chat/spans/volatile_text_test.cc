@@ -45,22 +45,31 @@ TEST(VolatileText, NeverChangesAMarker) {
   const auto text = *VolatileText::Make({"[0-9a-f]{4,}", "day .*", "_+"});
   const auto first = MakeMedium(MediumKind::kImage, {1}, "");
   const auto second = MakeMedium(MediumKind::kImage, {2}, "");
-  const auto pinned = [&](const std::string& content, Media media) {
-    Conversation talk = Talk({User(content)});
-    talk.media = std::move(media);
+  const auto pinned = [&](const std::string& before, const std::vector<MediumPtr>& media,
+                          const std::string& behind) {
+    Conversation talk = Talk({User(before)});
+    Message& message = talk.messages[0];
+    for (const MediumPtr& medium : media) AppendMarker(medium, &message.content, &message.media);
+    message.content += behind;
     text->Pin(0, &talk);
-    return talk.messages[0].content;
+    size_t shown = 0;
+    for (const MarkedMedium& marked : message.media) {
+      shown += message.content.compare(marked.begin, marked.end - marked.begin,
+                                       MarkerOf(*marked.medium)) == 0;
+    }
+    EXPECT_EQ(shown, media.size()) << message.content;
+    return message.content;
   };
   const std::string one = MarkerOf(*first);
   const std::string two = MarkerOf(*second);
-  EXPECT_EQ(pinned("day 1" + one + "day 2", {first}), "day 1" + one + "day 2");
-  // The text of the first turn comes back around the same medium.
-  EXPECT_EQ(pinned("day 3" + one + "day 4", {first}), "day 1" + one + "day 2");
+  EXPECT_EQ(pinned("day 1", {first}, "day 2"), "day 1" + one + "day 2");
+  // The text of the first turn comes back around the same medium, which moves with it.
+  EXPECT_EQ(pinned("day 33", {first}, "day 44"), "day 1" + one + "day 2");
   // Without the medium in it, the first value of the pattern would be the other marker's.
-  EXPECT_EQ(pinned(one + "x", {first}), one + "x");
-  EXPECT_EQ(pinned(two + "x", {second}), two + "x");
-  EXPECT_EQ(pinned("day 5" + two + one, {first, second}), "day 5" + two + one);
-  EXPECT_EQ(pinned(one + two, {first, second}), one + two);
+  EXPECT_EQ(pinned("", {first}, "x"), one + "x");
+  EXPECT_EQ(pinned("", {second}, "x"), two + "x");
+  EXPECT_EQ(pinned("day 5", {second, first}, ""), "day 5" + two + one);
+  EXPECT_EQ(pinned("", {first, second}, ""), one + two);
 }
 
 TEST(VolatileText, CountsWhatItChanged) {

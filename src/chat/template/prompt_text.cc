@@ -1,8 +1,8 @@
 #include "chat/template/prompt_text.h"
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -112,7 +112,23 @@ void VisitConversation(const TemplateCaps& caps, const SpecialTexts& specials, c
   TextVisitor<Visit>(caps, specials, visit).Run(conversation);
 }
 
-// A stand-in: a stem that no one has written, the number of the text that it stands for, an end.
+// Calls `look` with every text as the client sent it, JSON undecoded.
+template <typename Look>
+void LookAtRawTexts(const Conversation& conversation, const Look& look) {
+  for (const Message& message : conversation.messages) {
+    for (const std::string* text :
+         {&message.content, &message.reasoning, &message.tool_call_id, &message.name}) {
+      look(*text);
+    }
+    for (const ToolCall& call : message.tool_calls) {
+      for (const std::string* text : {&call.id, &call.name, &call.arguments}) look(*text);
+    }
+  }
+  look(conversation.tools.text());
+  look(conversation.template_kwargs_json);
+}
+
+// A stand-in: a stem that no one has written, the number of what it stands for, an end.
 class StandIns {
  public:
   explicit StandIns(const SpecialTexts& specials) : specials_(specials) {}
@@ -120,27 +136,36 @@ class StandIns {
   // False: there is nothing to replace, and `conversation` is what it was.
   bool Replace(const TemplateCaps& caps, Conversation* conversation) {
     std::vector<std::string> with_private;
-    bool any = false;
-    uint64_t hash = 0;
+    const auto note_private = [&](const std::string& text) {
+      if (text.find("\xF4\x8F") != std::string::npos) with_private.push_back(text);
+    };
+    const Medium* const medium = FirstMedium(*conversation);
+    bool any = medium != nullptr;
+    uint64_t hash = any ? medium->content.low : 0;
     const auto look = [&](const std::string* text) {
       if (!any && specials_.AnyIn(*text)) {
         any = true;
         hash = Hash64(*text);
       }
-      if (text->find("\xF4\x8F") != std::string::npos) with_private.push_back(*text);
+      note_private(*text);
     };
     Conversation looked_at = *conversation;
     VisitConversation(caps, specials_, look, &looked_at);
     if (!any) return false;
-    // The hash of the first text with a special one is in it, so that it stays the same while a
-    // conversation grows, and what is known of the beginning of its prompt still holds. Who writes
-    // it into a text, knowing that, gets another.
-    do {
-      stem_ = PrivateCharacter(kStemEdge) + Digits(hash) + PrivateCharacter(kStemEdge);
-      hash = HashMix(hash, 1);
-    } while (std::any_of(with_private.begin(), with_private.end(), [&](const std::string& text) {
+    // Not all JSON is decoded for the visit.
+    LookAtRawTexts(*conversation, note_private);
+    // The hash of the first medium, or of the first text with a special one, is in it, so that it
+    // stays the same while a conversation grows, and what is known of the beginning of its prompt
+    // still holds. Who writes it into a text, knowing that, gets one that hangs on that text too,
+    // so nobody can write a list of those that come next.
+    stem_ = StemOf(hash);
+    while (std::any_of(with_private.begin(), with_private.end(), [&](const std::string& text) {
       return text.find(stem_) != std::string::npos;
-    }));
+    })) {
+      for (const std::string& text : with_private) hash = Hash64(text, hash);
+      stem_ = StemOf(hash);
+    }
+    for (Message& message : conversation->messages) ReplaceMedia(&message);
     const auto replace = [&](std::string* text) { *text = Replaced(*text); };
     VisitConversation(caps, specials_, replace, conversation);
     return true;
@@ -148,7 +173,7 @@ class StandIns {
 
   // The texts back in their places; positions in `rendered.shape` follow.
   PromptText PutBack(const PromptText& rendered) const {
-    PromptText prompt{.text = {}, .literals = {}, .shape = rendered.shape};
+    PromptText prompt{.shape = rendered.shape};
     const std::string_view from = rendered.text;
     std::vector<size_t*> positions = Positions(&prompt.shape);
     auto position = positions.begin();
@@ -165,12 +190,18 @@ class StandIns {
       prompt.text += from.substr(at, found - at);
       at = found;
       if (at == from.size()) break;
-      const auto [bytes, text] = Read(from.substr(at));
+      const auto [bytes, stands_for] = Read(from.substr(at));
       const size_t begin = prompt.text.size();
       // A position inside a stand-in maps to the beginning of its text.
       for (; position != positions.end() && **position < at + bytes; ++position) **position = begin;
-      prompt.text += text.empty() ? from.substr(at, bytes) : text;
-      if (!text.empty()) prompt.literals.push_back({begin, prompt.text.size()});
+      if (stands_for == nullptr) {
+        prompt.text += from.substr(at, bytes);
+      } else if (stands_for->medium != nullptr) {
+        AppendMarker(stands_for->medium, &prompt.text, &prompt.media);
+      } else {
+        prompt.text += stands_for->text;
+        prompt.literals.push_back({begin, prompt.text.size()});
+      }
       at += bytes;
     }
     for (; position != positions.end(); ++position) **position = prompt.text.size();
@@ -178,42 +209,74 @@ class StandIns {
   }
 
  private:
+  // What a stand-in stands for: a special text, or a medium.
+  struct Original {
+    std::string text;
+    std::shared_ptr<const Medium> medium = {};
+  };
+
+  static std::string StemOf(uint64_t hash) {
+    return PrivateCharacter(kStemEdge) + Digits(hash) + PrivateCharacter(kStemEdge);
+  }
+
+  static const Medium* FirstMedium(const Conversation& conversation) {
+    for (const Message& message : conversation.messages) {
+      if (!message.media.empty()) return message.media.front().medium.get();
+    }
+    return nullptr;
+  }
+
+  void ReplaceMedia(Message* message) {
+    if (message->media.empty()) return;
+    const std::string_view content = message->content;
+    std::string replaced;
+    size_t at = 0;
+    for (const MarkedMedium& marked : message->media) {
+      replaced += content.substr(at, marked.begin - at);
+      replaced += StandInFor({MarkerOf(*marked.medium), marked.medium});
+      at = marked.end;
+    }
+    replaced += content.substr(at);
+    message->content = std::move(replaced);
+    message->media.clear();
+  }
+
   std::string Replaced(std::string_view text) {
     std::string replaced;
     size_t at = 0;
     for (TextRange found = specials_.Find(text, 0); found.begin < text.size();
          found = specials_.Find(text, at)) {
       replaced += text.substr(at, found.begin - at);
-      replaced += StandInFor(text.substr(found.begin, found.end - found.begin));
+      replaced += StandInFor({std::string(text.substr(found.begin, found.end - found.begin))});
       at = found.end;
     }
     replaced += text.substr(at);
     return replaced;
   }
 
-  std::string StandInFor(std::string_view text) {
-    auto known = numbers_.find(text);
-    if (known == numbers_.end()) {
-      known = numbers_.emplace(text, texts_.size()).first;
-      texts_.emplace_back(text);
-    }
+  // No special text is a marker, so the texts tell them all apart.
+  std::string StandInFor(Original original) {
+    const auto [known, is_new] = numbers_.emplace(original.text, originals_.size());
+    if (is_new) originals_.push_back(std::move(original));
     return stem_ + Digits(known->second) + PrivateCharacter(kDigits);
   }
 
-  // The size of the stand-in that `text` begins with and what it stands for; no text when a
-  // template has cut it.
-  std::pair<size_t, std::string_view> Read(std::string_view text) const {
+  // The size of the stand-in that `text` begins with and what it stands for; null when a template
+  // has cut it.
+  std::pair<size_t, const Original*> Read(std::string_view text) const {
     uint64_t number = 0;
     uint64_t weight = 1;
     for (size_t at = stem_.size(); at + kCharacterBytes <= text.size(); at += kCharacterBytes) {
       const size_t value = static_cast<unsigned char>(text[at + kCharacterBytes - 1]) - 0x80U;
       if (text.substr(at, kCharacterBytes) != PrivateCharacter(value)) break;
-      if (value == kDigits && number < texts_.size()) return {at + kCharacterBytes, texts_[number]};
-      if (value >= kDigits || weight > texts_.size()) break;
+      if (value == kDigits && number < originals_.size()) {
+        return {at + kCharacterBytes, &originals_[number]};
+      }
+      if (value >= kDigits || weight > originals_.size()) break;
       number += value * weight;
       weight *= kDigits;
     }
-    return {stem_.size(), {}};
+    return {stem_.size(), nullptr};
   }
 
   // All of a shape's positions, in their order.
@@ -230,19 +293,20 @@ class StandIns {
 
   const SpecialTexts& specials_;
   std::string stem_;
-  std::vector<std::string> texts_;
-  std::map<std::string, size_t, std::less<>> numbers_;  // of texts_
+  std::vector<Original> originals_;
+  std::map<std::string, size_t> numbers_;  // of the originals, by their texts
 };
 
 Result<PromptText> RenderAndFindShape(const ChatTemplate& chat_template,
                                       const Conversation& conversation, ClientSpans spans) {
   auto text = chat_template.Render(conversation, true);
   if (!text) return tl::unexpected(text.error());
+  if (text->size() > spans.bytes_max) return PromptText{.text = std::move(*text)};
   auto shape = spans.cache != nullptr
                    ? spans.cache->Find(chat_template, conversation, *text, spans.client)
                    : FindTextShape(chat_template, conversation, *text);
   if (!shape) return tl::unexpected(shape.error());
-  return PromptText{.text = std::move(*text), .literals = {}, .shape = std::move(*shape)};
+  return PromptText{.text = std::move(*text), .shape = std::move(*shape)};
 }
 
 }  // namespace
@@ -266,7 +330,7 @@ Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTe
   const bool any = stand_ins.Replace(chat_template.caps(), &replaced);
   auto text = chat_template.Render(replaced, add_generation_prompt);
   if (!text) return tl::unexpected(text.error());
-  PromptText rendered{.text = std::move(*text), .literals = {}, .shape = {}};
+  PromptText rendered{.text = std::move(*text)};
   return any ? stand_ins.PutBack(rendered) : rendered;
 }
 

@@ -9,6 +9,9 @@
 // The literals are found by rendering: each special text in the conversation is replaced by a
 // stand-in that occurs nowhere else, the conversation is rendered, and the stand-ins in the prompt
 // are replaced back. A template that searches messages for special texts does not find them.
+//
+// The places of images and recordings are found in the same way, by a stand-in for each place in
+// Message::media. So no text of a client becomes one, not even a copy of its marker.
 
 #ifndef CAIRN_CHAT_TEMPLATE_PROMPT_TEXT_H_
 #define CAIRN_CHAT_TEMPLATE_PROMPT_TEXT_H_
@@ -28,11 +31,12 @@
 namespace cairn {
 
 struct PromptText {
-  std::string text;
+  std::string text = {};
   // In order, not overlapping.
-  std::vector<TextRange> literals;
+  std::vector<TextRange> literals = {};
+  MarkedMedia media = {};
   // The boundaries of its messages, in bytes of `text`.
-  TextShape shape;
+  TextShape shape = {};
   // Number of bytes at the end of `text` that are the client's own beginning of the answer
   // (chat/spans/open_message.h).
   size_t prefilled_bytes = 0;

@@ -2,6 +2,7 @@
 
 #include <random>
 
+#include "base/hash.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn {
@@ -105,6 +106,27 @@ TEST(PromptText, APrivateCharacterOfTheClientIsNoStandIn) {
   const PromptText prompt = Prompt(*Builtin("chatml"), talk);
   EXPECT_EQ(prompt.text, Render(*Builtin("chatml"), talk));
   ASSERT_EQ(prompt.literals.size(), 1u);
+}
+
+// A client that knows how the stem of the stand-ins is found may write very many. Where each of
+// them led to another one in the list, this would take an hour.
+TEST(PromptText, AListOfStemsCostsNoSearchForEachOfThem) {
+  const std::string special = "<|im_end|>";
+  const auto character = [](uint64_t digit) {
+    return std::string("\xF4\x8F\xB8") + static_cast<char>(0x80U + digit);
+  };
+  std::string stems;
+  uint64_t hash = Hash64(special);
+  for (int i = 0; i < 100'000; ++i) {
+    std::string stem = character(17);
+    for (uint64_t left = hash; left > 0; left /= 16) stem += character(left % 16);
+    stems += stem + character(17);
+    hash = HashMix(hash, 1);
+  }
+  const Conversation talk{.messages = {User(special), Assistant("A"), User(stems)}};
+  const PromptText prompt = Prompt(*Builtin("chatml"), talk);
+  EXPECT_EQ(prompt.text, Render(*Builtin("chatml"), talk));
+  EXPECT_EQ(prompt.literals.size(), 1u);
 }
 
 TEST(PromptText, OrdinaryConversationsAreOnePiece) {

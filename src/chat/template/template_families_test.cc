@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/template/prompt_text.h"
 #include "testing/base/golden_file.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
@@ -77,34 +78,38 @@ TEST(TemplateFamilies, LateSystemMessagesAreShownAndLeaveEarlierTurnsAsTheyWere)
   }
 }
 
-// A template that escaped, cut or dropped a marker would take the image out of the prompt.
-TEST(TemplateFamilies, EveryMarkerIsPrintedWhole) {
-  Media media;
-  std::vector<std::string> markers;
-  for (uint8_t i = 0; i < 4; ++i) {
-    media.push_back(MakeMedium(MediumKind::kImage, {i}, ""));
-    markers.push_back(MarkerOf(*media.back()));
-  }
+// `message` with an image behind its text.
+Message WithImage(Message message, const MediumPtr& image, const std::string& behind = "") {
+  AppendMarker(image, &message.content, &message.media);
+  message.content += behind;
+  return message;
+}
+
+// A template that escaped, cut or dropped an image's place would take the image out of the prompt.
+TEST(TemplateFamilies, EveryImageHasItsPlaceAndNoTextBecomesOne) {
+  std::vector<MediumPtr> media;
+  for (uint8_t i = 0; i < 4; ++i) media.push_back(MakeMedium(MediumKind::kImage, {i}, ""));
   const std::vector<Message> talk = {
-      System("s0 " + markers[0]),
-      User(markers[1]),
+      WithImage(System("s0 "), media[0]),
+      WithImage(User(""), media[1]),
       WithId(Call("weather", R"({"city":"c2"})"), "call00001"),
-      WithId(ToolAnswer("{\"seen\":\"\n" + markers[2] + "\"}"), "call00001"),
-      Assistant("a4 Warm."),
-      User("\n" + markers[3] + " u5" + markers[1])};
+      WithId(WithImage(ToolAnswer("{\"seen\":\"\n"), media[2], "\"}"), "call00001"),
+      Assistant("a4 Warm." + MarkerOf(*media[1])),
+      WithImage(WithImage(User("\n" + MarkerOf(*media[0])), media[3], " u5"), media[1])};
+  const SpecialTexts specials({"<|im_end|>"});
   for (const std::string& name : FamilyNames()) {
     const auto family = Family(name);
     ASSERT_NE(family, nullptr);
-    Conversation conversation = Front(talk, talk.size());
-    conversation.media = media;
-    const std::string text = Render(*family, conversation);
-    std::vector<std::string> found;
-    for (const MarkedMedium& marked : FindMarkers(text, media)) {
-      found.push_back(MarkerOf(*marked.medium));
+    const auto prompt = RenderPrompt(*family, specials, Front(talk, talk.size()));
+    ASSERT_TRUE(prompt.has_value()) << name << ": " << prompt.error().message;
+    std::vector<MediumPtr> found;
+    for (const MarkedMedium& marked : prompt->media) {
+      found.push_back(marked.medium);
+      EXPECT_EQ(prompt->text.substr(marked.begin, marked.end - marked.begin),
+                MarkerOf(*marked.medium));
     }
-    const std::vector<std::string> expected = {markers[0], markers[1], markers[2], markers[3],
-                                               markers[1]};
-    EXPECT_EQ(found, expected) << name << ": " << text;
+    const std::vector<MediumPtr> expected = {media[0], media[1], media[2], media[3], media[1]};
+    EXPECT_EQ(found, expected) << name << ": " << prompt->text;
   }
 }
 
