@@ -209,6 +209,17 @@ TEST_F(DiskFaultsTest, AServerWhoseDiskIsFullEndsWithoutWaitingForRoom) {
   EXPECT_EQ(UnfinishedFiles(), 0u);
 }
 
+TEST_F(DiskFaultsTest, AServerWhoseDiskHangsEndsAllTheSame) {
+  ServeFaulty({"--shutdown-timeout", "1", "--save-after-ms", "0"});
+  world_.Hang(FaultCall::kWrite);
+  AskAndCompare(Talk(0));
+  WaitUntil("it hangs", [&] { return world_.held(FaultCall::kWrite) > 0; });
+  server_->Signal(SIGTERM);
+  EXPECT_EQ(server_->WaitForExit(60'000), 0) << server_->LastLines();
+  EXPECT_NE(server_->LastLines().find("ended before everything was saved"), std::string::npos)
+      << server_->LastLines();
+}
+
 TEST_F(DiskFaultsTest, AFlushToAFullDiskSaysWhatIsLeft) {
   ServeFaulty();
   world_.Fail(FaultCall::kWrite, ENOSPC);

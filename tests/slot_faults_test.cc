@@ -1,5 +1,8 @@
 // The whole server with a folder of --slot-save-path that fails.
 
+#include <csignal>
+#include <thread>
+
 #include "faulty_server.h"
 
 namespace cairn {
@@ -9,9 +12,11 @@ using test::FaultCall;
 
 class SlotFaultsTest : public test::FaultyServerTest {
  protected:
-  void ServeSlots() {
+  static constexpr int kPatienceMs = 60'000;
+
+  void ServeSlots(const test::Flags& flags = {}) {
     std::filesystem::create_directories(folder_);
-    ServeInFaultyWorld({"--cache-disk", "0", "--slot-save-path", folder_});
+    ServeInFaultyWorld(test::Join({"--cache-disk", "0", "--slot-save-path", folder_}, flags));
   }
   HttpReply Act(const std::string& action) {
     return Post("/slots/0?action=" + action, {{"filename", "talk.bin"}});
@@ -81,6 +86,25 @@ TEST_F(SlotFaultsTest, OthersAreAnsweredWhileADiskDoesNotTakeAFile) {
   world_.Heal();
   saving.join();
   EXPECT_EQ(saved.status, 200) << saved.body;
+}
+
+// The handler holds the file's thread, which cannot be joined.
+TEST_F(SlotFaultsTest, AHandlerThatNeverReturnsDoesNotKeepTheProcess) {
+  ServeSlots({"--shutdown-timeout", "1"});
+  AskAndCompare(Talk(0));
+  ASSERT_EQ(Act("save").status, 200);
+  world_.Hang(FaultCall::kOpen);
+  std::thread restoring([&] {
+    static_cast<void>(
+        ClientOf("").Post("/slots/0?action=restore", Json({{"filename", "talk.bin"}}).dump()));
+  });
+  WaitUntil("it hangs", [&] { return world_.held(FaultCall::kOpen) > 0; });
+  server_->Signal(SIGTERM);
+  EXPECT_EQ(server_->WaitForExit(kPatienceMs), 0) << server_->LastLines();
+  EXPECT_NE(server_->LastLines().find("does not come back"), std::string::npos)
+      << server_->LastLines();
+  world_.Heal();
+  restoring.join();
 }
 
 }  // namespace

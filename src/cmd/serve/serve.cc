@@ -71,6 +71,9 @@ class ServeRun {
   }
 
   const ServerLog& log() const { return logger_; }
+  EndLimits end_limits() const {
+    return {static_cast<double>(options_.shutdown_timeout_s) * 1000 + kStopGraceMs};
+  }
 
   Status Run() {
     auto policies = MakePolicies(options_);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +35,9 @@
 namespace cairn {
 namespace {
 
+// How long the models' processes wait for handlers that were told to end.
+constexpr double kHandlersMsMax = 5'000;
+
 // The parts of a running router in the order of their construction.
 class RouterRun {
  public:
@@ -51,6 +55,11 @@ class RouterRun {
   }
 
   const ServerLog& log() const { return logger_; }
+  // The models' processes stop after the answers, each within its own limit.
+  EndLimits end_limits() const {
+    return {static_cast<double>(options_.shutdown_timeout_s) * 1000 + children_stop_ms_ +
+            kHandlersMsMax + kStopGraceMs};
+  }
 
   Status Run() {
     const double started_ms = clock_.NowMs();
@@ -75,7 +84,8 @@ class RouterRun {
                     options_.shutdown_timeout_s);
     }
     http_->Stop();
-    http_thread_.join();
+    // A handler that never returns must not keep the models' processes, which have states to save.
+    http_ended_.get_future().wait_for(std::chrono::duration<double, std::milli>(kHandlersMsMax));
     models_->StopAll();
     return {};
   }
@@ -151,12 +161,18 @@ class RouterRun {
                     options_.host);
     }
     models_->Begin();
-    http_thread_ = std::thread([this] { static_cast<void>(TryWork([this] { http_->Serve(); })); });
+    http_thread_ = std::thread([this] {
+      static_cast<void>(TryWork([this] { http_->Serve(); }));
+      http_ended_.set_value();
+    });
     return {};
   }
 
   void MakeModels(std::vector<ModelEntry> models) {
     ModelSetOptions set;
+    for (const ModelEntry& model : models) {
+      children_stop_ms_ = std::max(children_stop_ms_.load(), model.stop_timeout_s * 1000);
+    }
     set.models = std::move(models);
     if (options_.models.models_max > 0) set.limits.models = options_.models.models_max;
     set.limits.bytes = ModelsMemoryBytes();
@@ -205,6 +221,7 @@ class RouterRun {
   std::atomic<size_t> children_ = 0;
   bool stopping_ = false;  // of the signal thread
   std::atomic<bool> is_ready_ = false;
+  std::atomic<double> children_stop_ms_ = 0;  // the longest limit of a model's process
   std::promise<void> stop_asked_;
   std::shared_ptr<ApiKeys> keys_;
   std::shared_ptr<TlsCertificate> certificate_;     // null for plain HTTP
@@ -216,6 +233,7 @@ class RouterRun {
   RouterParts parts_;
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;
+  std::promise<void> http_ended_;
 };
 
 }  // namespace

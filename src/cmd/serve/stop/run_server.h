@@ -1,5 +1,5 @@
 // RunServer: runs a server of `cairn serve` until it ends, with its signals on a thread of their
-// own.
+// own, and sees to it that it ends in time.
 
 #ifndef CAIRN_CMD_SERVE_STOP_RUN_SERVER_H_
 #define CAIRN_CMD_SERVE_STOP_RUN_SERVER_H_
@@ -9,25 +9,37 @@
 #include <system_error>
 
 #include "base/result.h"
+#include "cmd/serve/stop/exit_limit.h"
 #include "cmd/serve/stop/signal_thread.h"
 
 namespace cairn {
 
+// How long the end of a server may take. After it the process exits, whatever still runs.
+struct EndLimits {
+  double stop_ms;         // from the first SIGTERM or SIGINT on
+  double end_ms = 5'000;  // from the end of Run() on, when all is saved
+};
+// The time that a stop may take beyond --shutdown-timeout: a step of the scheduler, and the last
+// writes.
+inline constexpr double kStopGraceMs = 5'000;
+
 // Returns the exit code. A system that starts no more threads is an error of the start. `Server`
-// has Run(), and for the thread of the signals Reload() and StopOnSignal(signal); log() is its
-// ServerLog. REQUIRES: no other thread has been started.
+// has Run(), end_limits(), and for the thread of the signals Reload() and StopOnSignal(signal);
+// log() is its ServerLog. Its destructor may hang: then the process exits with that code all the
+// same. REQUIRES: no other thread has been started.
 template <typename Server>
 int RunServer(Server* server) {
   Status served;
   try {
-    const SignalThread signals([server](int signal) {
-      if (signal == SIGHUP) {
-        server->Reload();
-      } else {
-        server->StopOnSignal(signal);
-      }
+    ExitLimit limit(server->log());
+    const SignalThread signals([server, &limit](int signal) {
+      if (signal == SIGHUP) return server->Reload();
+      limit.Arm(server->end_limits().stop_ms);
+      server->StopOnSignal(signal);
     });
     served = server->Run();
+    limit.SetCode(served ? 0 : 1);
+    limit.Arm(server->end_limits().end_ms);
   } catch (const std::system_error& error) {
     served = Fail(ErrorCode::kUnavailable,
                   std::string("the system starts no more threads (") + error.what() +
