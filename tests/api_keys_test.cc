@@ -83,6 +83,47 @@ TEST_F(ApiKeysTest, SighupWithoutAFileEndsNothing) {
   EXPECT_EQ(Log().find("2222"), std::string::npos) << Log();
 }
 
+TEST_F(ApiKeysTest, WhatActsOnAllClientsNeedsAnAdminsKey) {
+  const auto post = [this](const char* path, const char* key) {
+    return Post(path, Json::object(), key);
+  };
+  WriteKeys("sk-one-1111\nadmin ops sk-two-2222\n");
+  ServeWith({"--api-key-file", keys_});
+  for (const char* path : {"/cairn/drain", "/cairn/cache/flush", "/lora-adapters"}) {
+    const HttpReply refused = post(path, "sk-one-1111");
+    EXPECT_EQ(refused.status, 403) << path;
+    EXPECT_NE(refused.body.find("ask the owner"), std::string::npos) << refused.body;
+    EXPECT_NE(post(path, "sk-two-2222").status, 403) << path;
+  }
+  EXPECT_EQ(ClientOf("sk-one-1111").Delete("/cairn/drain")->status, 403);
+  EXPECT_EQ(ClientOf("sk-two-2222").Delete("/cairn/drain")->status, 200);
+
+  // Without any admin nobody may, and the message says what to do.
+  WriteKeys("sk-one-1111\nops sk-two-2222\n");
+  Hup("reloaded, 2 API keys");
+  const HttpReply refused = post("/cairn/drain", "sk-two-2222");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_NE(refused.body.find("admin NAME KEY"), std::string::npos) << refused.body;
+  EXPECT_EQ(Get("/health").status, 200);
+}
+
+TEST_F(ApiKeysTest, WhoTriesKeysIsSeenInTheLogAndByTheAdmin) {
+  WriteKeys("sk-one-1111\nadmin ops sk-two-2222\n");
+  ServeWith({"--api-key-file", keys_});
+  EXPECT_EQ(Get("/props", "sk-guess-9999").status, 401);
+  WaitUntilLogged("refused: GET /props 401");
+  EXPECT_EQ(Log().find("9999"), std::string::npos) << Log();
+  const auto refused = [this](const char* key) {
+    const Json listed = Json::parse(Get("/cairn/requests", key).body)["requests"];
+    return listed.size();
+  };
+  EXPECT_EQ(refused("sk-one-1111"), 0u);
+  EXPECT_EQ(refused("sk-two-2222"), 1u);
+  EXPECT_NE(Get("/metrics", "sk-two-2222")
+                .body.find("cairn_http_refused_total{status=\"401\",route=\"GET /props\"} 1"),
+            std::string::npos);
+}
+
 TEST_F(ApiKeysTest, WarnsOfAFileThatOthersCanRead) {
   WriteKeys("sk-one-1111\n");
   using std::filesystem::perms;

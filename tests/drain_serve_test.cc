@@ -121,9 +121,11 @@ TEST_F(DrainServeTest, AnInterruptEndsTheWaitForAnswersAndStillSaves) {
 }
 
 TEST_F(DrainServeTest, ADrainByRequestSavesAndIsTakenBack) {
-  ServeWithDisk({"--save-after-ms", "1000000000", "--api-key", "k"});
+  ServeWithDisk({"--save-after-ms", "1000000000", "--api-key-admin", "k", "--api-key", "other"});
   const Json reply = Ask(FirstTurn(), "k");
   EXPECT_EQ(Post("/cairn/drain", Json::object()).status, 401);
+  EXPECT_EQ(Post("/cairn/drain", Json::object(), "other").status, 403);
+  EXPECT_EQ(Get("/cairn/drain", "other").status, 200);
   EXPECT_EQ(Get("/health").status, 200);
 
   EXPECT_EQ(Post("/cairn/drain", Json::object(), "k").status, 200);
@@ -143,7 +145,7 @@ TEST_F(DrainServeTest, ADrainByRequestSavesAndIsTakenBack) {
             [&] { return Json::parse(Get("/cairn/drain", "k").body)["drained"].get<bool>(); });
   server_->Signal(SIGKILL);
   ASSERT_TRUE(server_->WaitForExit(kPatienceMs).has_value());
-  ServeWithDisk({"--api-key", "k"});
+  ServeWithDisk({"--api-key-admin", "k"});
   EXPECT_LE(test::ReadTokens(Ask(NextTurn(FirstTurn(), reply), "k")), test::kNewTokensMax);
 }
 

@@ -22,7 +22,7 @@ class Server:
         self.place = place
         self.host, self.port = topology.address(place)
         self._log_path = log_path
-        access = ["--api-key", KEY] if keyed else ["--insecure"]
+        access = ["--api-key-admin", KEY] if keyed else ["--insecure"]
         self._command = topology.command(
             place, [*command, "--host", self.host, "--port", str(self.port), *access])
         self._process = None

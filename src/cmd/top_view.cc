@@ -104,6 +104,10 @@ std::string ReuseLine(const Json& requests) {
 std::string RequestLine(const Json& request) {
   std::string line = Padded(request.at("id").get<std::string>(), 26, false) + " " +
                      Padded(request.at("state").get<std::string>(), 10, false);
+  if (request.contains("status")) {
+    return line + std::to_string(request.at("status").get<int>()) + " " +
+           request.at("message").get<std::string>();
+  }
   if (!request.contains("reuse")) return line;
   const Json& reuse = request["reuse"];
   line += Padded(WithCommas(reuse.at("prompt_tokens").get<size_t>()), 9, true);

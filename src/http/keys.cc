@@ -29,6 +29,16 @@ Status CheckText(const std::string& key) {
   return {};
 }
 
+bool Has(const std::vector<std::string>& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
+std::vector<std::string> AllOf(const ApiKeys::Texts& texts) {
+  std::vector<std::string> all = texts.keys;
+  all.insert(all.end(), texts.admins.begin(), texts.admins.end());
+  return all;
+}
+
 }  // namespace
 
 bool ConstantTimeEquals(std::string_view a, std::string_view b) {
@@ -42,15 +52,15 @@ bool ConstantTimeEquals(std::string_view a, std::string_view b) {
   return difference == 0;
 }
 
-Result<std::shared_ptr<ApiKeys>> ApiKeys::Make(const std::vector<std::string>& keys) {
+Result<std::shared_ptr<ApiKeys>> ApiKeys::Make(const Texts& texts) {
   auto made = std::make_shared<ApiKeys>();
-  if (Status replaced = made->Replace(keys); !replaced) return tl::unexpected(replaced.error());
+  if (Status replaced = made->Replace(texts); !replaced) return tl::unexpected(replaced.error());
   return made;
 }
 
-Status ApiKeys::Know(const std::vector<std::string>& keys) {
+Status ApiKeys::Know(const Texts& texts) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return KnowLocked(keys);
+  return KnowLocked(AllOf(texts));
 }
 
 Status ApiKeys::KnowLocked(const std::vector<std::string>& keys) {
@@ -77,11 +87,13 @@ Status ApiKeys::KnowLocked(const std::vector<std::string>& keys) {
   return {};
 }
 
-Status ApiKeys::Replace(const std::vector<std::string>& keys) {
+Status ApiKeys::Replace(const Texts& texts) {
+  const std::vector<std::string> all = AllOf(texts);
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (Status known = KnowLocked(keys); !known) return known;
+  if (Status known = KnowLocked(all); !known) return known;
   for (Key& key : keys_) {
-    key.valid = std::find(keys.begin(), keys.end(), key.known.text) != keys.end();
+    key.valid = Has(all, key.known.text);
+    key.is_admin = Has(texts.admins, key.known.text);
   }
   return {};
 }
@@ -94,6 +106,26 @@ ApiKeys::Number ApiKeys::Match(std::string_view given) const {
     if (equal && key.valid) match = key.known.number;
   }
   return match;
+}
+
+bool ApiKeys::IsAdmin(Number number) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return number > 0 && number <= keys_.size() && keys_[number - 1].is_admin;
+}
+
+bool ApiKeys::has_admin() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::any_of(keys_.begin(), keys_.end(), [](const Key& key) { return key.is_admin; });
+}
+
+std::string ApiKeys::AnyText() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string text;
+  for (const Key& key : keys_) {
+    if (key.is_admin) return key.known.text;
+    if (key.valid && text.empty()) text = key.known.text;
+  }
+  return text;
 }
 
 size_t ApiKeys::size() const {

@@ -38,18 +38,34 @@ class ApiKeys {
     uint64_t saved_name = 0;
   };
 
+  // The keys that a server accepts. Those of `admins` may also do what acts on all clients; they
+  // need not be among `keys`.
+  struct Texts {
+    std::vector<std::string> keys;
+    std::vector<std::string> admins = {};
+    bool operator==(const Texts&) const = default;
+  };
+
   // Errors as for Replace().
-  static Result<std::shared_ptr<ApiKeys>> Make(const std::vector<std::string>& keys);
+  static Result<std::shared_ptr<ApiKeys>> Make(const Texts& texts);
+  static Result<std::shared_ptr<ApiKeys>> Make(const std::vector<std::string>& keys) {
+    return Make(Texts{keys});
+  }
 
   // Assigns numbers to keys that have none yet, without accepting them. Returns kInvalidArgument if
   // a key is empty or has bytes that no header can carry; the message does not contain the key.
-  Status Know(const std::vector<std::string>& keys);
+  Status Know(const Texts& texts);
   // Replaces the accepted keys. Errors as for Know(); on an error nothing changes.
-  Status Replace(const std::vector<std::string>& keys);
+  Status Replace(const Texts& texts);
+  Status Replace(const std::vector<std::string>& keys) { return Replace(Texts{keys}); }
 
   // Returns the number of the key that a client sent, or 0 if it is not accepted. Always compares
   // with every key.
   Number Match(std::string_view given) const;
+  bool IsAdmin(Number number) const;
+  bool has_admin() const;
+  // Returns an accepted key, an admin's if there is one; empty if there are none.
+  std::string AnyText() const;
   size_t size() const;
   bool empty() const { return size() == 0; }
   // All keys that ever had a number.
@@ -60,6 +76,7 @@ class ApiKeys {
     Known known;
     std::string shown;  // the key as the HTTP library returns header values: percent-decoded
     bool valid = false;
+    bool is_admin = false;  // if valid
   };
   Status KnowLocked(const std::vector<std::string>& keys);
 

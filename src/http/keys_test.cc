@@ -103,5 +103,31 @@ TEST(Keys, EachHasItsOwnShareOfRequestsAtWork) {
   EXPECT_NE(load.Enter(1, 2), nullptr);
 }
 
+TEST(Keys, AdminKeysAreKeysAndKeepTheirRankUntilTheyAreReplaced) {
+  const auto keys = *ApiKeys::Make(ApiKeys::Texts{{"one", "both"}, {"two", "both"}});
+  EXPECT_EQ(keys->size(), 3u);
+  EXPECT_TRUE(keys->has_admin());
+  EXPECT_FALSE(keys->IsAdmin(0));
+  EXPECT_FALSE(keys->IsAdmin(keys->Match("one")));
+  EXPECT_TRUE(keys->IsAdmin(keys->Match("two")));
+  EXPECT_TRUE(keys->IsAdmin(keys->Match("both")));
+  EXPECT_FALSE(keys->IsAdmin(99));
+  const ApiKeys::Number two = keys->Match("two");
+  ASSERT_TRUE(keys->Replace(ApiKeys::Texts{{"two"}, {}}));
+  EXPECT_EQ(keys->Match("two"), two);
+  EXPECT_FALSE(keys->IsAdmin(two));
+  EXPECT_FALSE(keys->has_admin());
+}
+
+TEST(Keys, TheKeyThatTheProgramItselfSendsIsAcceptedNow) {
+  const auto keys = *ApiKeys::Make(std::vector<std::string>{"old", "stays"});
+  EXPECT_EQ(keys->AnyText(), "old");
+  ASSERT_TRUE(keys->Replace(std::vector<std::string>{"stays"}));
+  EXPECT_EQ(keys->AnyText(), "stays");
+  ASSERT_TRUE(keys->Replace(ApiKeys::Texts{{"stays"}, {"admin"}}));
+  EXPECT_EQ(keys->AnyText(), "admin");
+  EXPECT_EQ(ApiKeys().AnyText(), "");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -439,7 +439,9 @@ Told PlayLives(uint64_t seed, MemoryClass memory_class, bool collapsed) {
   for (size_t life = 0; life < kLives; ++life) {
     std::vector<std::string> keys = KeyTexts(kKeys);
     std::shuffle(keys.begin(), keys.end(), random);
-    WholeServer server(&fs, {memory_class, keys, life});
+    WholeServer::Options options{memory_class, keys, life};
+    options.admins = {KeyTexts(1)};
+    WholeServer server(&fs, options);
     const Stage stage{&server, &played, &oracle, collapsed};
     std::vector<std::thread> players;
     for (size_t i = 0; i < kPlayers; ++i) {

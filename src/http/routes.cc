@@ -19,29 +19,13 @@
 #include "api/openai/responses_request.h"
 #include "api/wall_clock.h"
 #include "http/drain/drain_routes.h"
+#include "http/errors/api_response.h"
 #include "http/render/render_routes.h"
+#include "http/requests/request_routes.h"
 #include "http/stream_ping.h"
 
 namespace cairn {
 namespace {
-
-// Formats an error as an API words it.
-using ErrorWording = std::string (*)(const ApiError& error);
-
-HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording = ErrorBody) {
-  HttpResponse response;
-  response.status = error.status;
-  response.body = wording(error);
-  if (error.status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
-
-HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = ErrorBody) {
-  if (!body) return ErrorResponse(body.error(), wording);
-  HttpResponse response;
-  response.body = std::move(*body);
-  return response;
-}
 
 // Returns the API's own ping event, or a comment where it has none.
 template <typename Stream>
@@ -132,6 +116,7 @@ Begun Begin(const std::string& prefix, Served& served, const ChatService& servic
 HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& record,
                            ErrorWording wording = ErrorBody) {
   HttpResponse response = ToResponse(std::move(body), wording);
+  response.error_message.clear();  // the record tells of it
   for (auto& header : record.Headers()) response.headers.push_back(std::move(header));
   return response;
 }
@@ -332,13 +317,15 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [](const ChatService& service, const HttpRequest& request) {
                    return ToResponse(SetAdaptersBody(request.body, service.engine().adapter_sets(),
                                                      NamespaceOf(request)));
-                 }));
+                 }),
+                 HttpAccess::kAdmin);
   server->Handle(
       "GET", "/metrics",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
         MetricsInput input{
             served->model.version, served->model.alias,        service.stats(),
             service.span_stats(),  served->request_log.whys(), served->drain.state().draining};
+        input.refusals = served->refusals.counts();
         if (served->kv_events != nullptr) input.kv_events = served->kv_events->stats();
         // While the server stops, there are no cache statistics.
         static_cast<void>(
@@ -399,32 +386,6 @@ void AddStoredResponseRoutes(HttpServer* server, Served* served) {
   });
 }
 
-// Nothing keeps it: a cache between the server and its clients may not know their keys. No page of
-// another site may show it either.
-HttpResponse Thumbnail(const Served& served, const HttpRequest& request) {
-  const auto thumbnail = served.request_log.FindThumbnail(
-      request.captures.at("id"), request.captures.at("index"), NamespaceOf(request));
-  if (!thumbnail) return ErrorResponse(thumbnail.error());
-  HttpResponse response;
-  response.content_type = "image/png";
-  response.body.assign((*thumbnail)->begin(), (*thumbnail)->end());
-  response.headers = {{"Cache-Control", "no-store"},
-                      {"X-Content-Type-Options", "nosniff"},
-                      {"Cross-Origin-Resource-Policy", "same-origin"}};
-  return response;
-}
-
-void AddRequestRoutes(HttpServer* server, Served* served) {
-  server->Handle("GET", "/cairn/requests", [served](const HttpRequest& request) {
-    return ToResponse(RequestsBody(served->request_log, request.params, NamespaceOf(request)));
-  });
-  server->Handle("GET", "/cairn/requests/:id", [served](const HttpRequest& request) {
-    return ToResponse(served->request_log.Find(request.captures.at("id"), NamespaceOf(request)));
-  });
-  server->Handle("GET", "/cairn/requests/:id/thumbnails/:index",
-                 [served](const HttpRequest& request) { return Thumbnail(*served, request); });
-}
-
 void AddCacheRoutes(HttpServer* server, Served* served) {
   const auto add = [&](const char* method, const char* path, ServiceHandler handler) {
     server->Handle(method, path, WhenLoaded(served, std::move(handler)));
@@ -461,9 +422,11 @@ void AddCacheRoutes(HttpServer* server, Served* served) {
           return ToResponse(CacheLimitBody(service, request.body, served->cache_beside_bytes));
         });
   }
-  add("POST", "/cairn/cache/flush", [](const ChatService& service, const HttpRequest&) {
-    return ToResponse(FlushBody(service));
-  });
+  server->Handle(
+      "POST", "/cairn/cache/flush",
+      WhenLoaded(served, [](const ChatService& service,
+                            const HttpRequest&) { return ToResponse(FlushBody(service)); }),
+      HttpAccess::kAdmin);
 }
 
 void AddInputTokensRoutes(HttpServer* server, const Served* served) {
@@ -549,7 +512,7 @@ void AddRoutes(HttpServer* server, Served* served) {
     return ToResponse(ModelsBody(service, served->model));
   });
   for (const char* path : {"/health", "/v1/health"}) {
-    server->Handle("GET", path, health, HttpAccess::kPublic);
+    server->Handle("GET", path, health, HttpAccess::kAlways);
   }
   for (const char* path : {"/v1/models", "/models"}) {
     server->Handle("GET", path, models, HttpAccess::kPublic);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "api/admin/drain.h"
+#include "api/admin/refusals.h"
 #include "api/admin/request_log.h"
 #include "api/answer/running_answers.h"
 #include "api/chat_service.h"
@@ -60,6 +61,7 @@ struct Served {
                                        // them
   SteadyClock clock;
   Drain drain{&clock};
+  Refusals refusals{&clock};
 };
 
 // REQUIRES: before server->Bind().

@@ -2,12 +2,14 @@
 
 #include "http/routes.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "api/json.h"
+#include "http/requests/request_routes.h"
 #include "testing/api/api_fixture.h"
 #include "testing/base/memory_fs.h"
 #include "testing/http/server_fixture.h"
@@ -35,6 +37,7 @@ class RoutesTest : public ApiTest {
     options.answer_headers = [this](std::string_view path) {
       return AnswerHeaders(&served_, path);
     };
+    options.on_refusal = NoteIn(&served_.refusals);
     return options;
   }
 
@@ -403,6 +406,37 @@ TEST_F(RoutesTest, WhatClientsSayOfTheirSessionAndModelChangesNothing) {
   EXPECT_EQ(StatusOf(answer), 200) << answer;
   const Json plain = Json::parse(BodyOf(Post("/v1/messages", "{" + kMessages + "}")));
   EXPECT_EQ(Json::parse(BodyOf(answer))["content"], plain["content"]);
+}
+
+TEST_F(RoutesTest, RefusedRequestsAreInTheListOfRequestsAndCounted) {
+  FinishLoading();
+  EXPECT_EQ(StatusOf(Post("/v1/chat/completions", R"({"messages":7})")), 400);
+  const std::string lost = Post("/messages", "{}");
+  EXPECT_EQ(StatusOf(lost), 404);
+  EXPECT_NE(BodyOf(lost).find("did you mean POST /v1/messages?"), std::string::npos) << lost;
+  const std::string answered =
+      Post("/v1/chat/completions", R"({"messages":[{"role":"user","content":"hi"}]})");
+  EXPECT_EQ(StatusOf(answered), 200) << answered;
+
+  const Json listed = Json::parse(BodyOf(Get("/cairn/requests")))["requests"];
+  ASSERT_EQ(listed.size(), 3u) << listed.dump();
+  std::map<int, Json> refused;
+  for (const Json& row : listed) {
+    if (row["state"].text() == "refused") refused[row["status"].get<int>()] = row;
+  }
+  ASSERT_EQ(refused.size(), 2u) << listed.dump();
+  EXPECT_EQ(refused[400]["api"].text(), "/v1/chat/completions");
+  EXPECT_NE(refused[400]["message"].text().find("'messages'"), std::string::npos);
+  EXPECT_EQ(refused[404]["method"].text(), "POST");
+  EXPECT_EQ(Json::parse(BodyOf(Get("/cairn/requests?limit=2")))["requests"].size(), 2u);
+  EXPECT_EQ(Json::parse(BodyOf(Get("/cairn/requests/" + refused[404]["id"].text()))), refused[404]);
+
+  const std::string metrics = Get("/metrics");
+  EXPECT_NE(
+      metrics.find(R"(cairn_http_refused_total{status="400",route="POST /v1/chat/completions"} 1)"),
+      std::string::npos);
+  EXPECT_NE(metrics.find(R"(cairn_http_refused_total{status="404",route="none"} 1)"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // The HTTP library parses requests and formats answers (its process_request), over our Stream.
 // Accepting, threads, timeouts, pipelining and closing are ours (http/socket.h,
-// http/connection_pool.h), because the library's listener shares ports, has a backlog of five and
-// ends on a transient error of accept().
+// http/seats/connection_pool.h), because the library's listener shares ports, has a backlog of five
+// and ends on a transient error of accept().
 
 #include "http/server.h"
 
@@ -15,11 +15,13 @@
 #include "base/check.h"
 #include "base/ignore_case.h"
 #include "base/process/try_work.h"
-#include "http/connection_pool.h"
+#include "http/errors/nearest_route.h"
+#include "http/exchange.h"
 #include "http/handler_failure.h"
 #include "http/keys.h"
-#include "http/page/browsers.h"
 #include "http/router.h"
+#include "http/seats/connection_pool.h"
+#include "http/seats/request_seats.h"
 #include "http/server_words.h"
 #include "http/socket.h"
 #include "http/stream_source.h"
@@ -35,80 +37,6 @@ constexpr Linger kLingerAfterRefusal = {.silence_ms = 200, .total_ms = 200};
 constexpr int kRefusedRequestMs = 500;
 // A connection that has sent nothing for this long after it was opened counts as idle.
 constexpr int kFirstByteMs = 100;
-
-// A request in progress. The library's callbacks carry no context of ours, but the connection's
-// thread serves only this request, so a thread-local pointer identifies it.
-struct Exchange {
-  std::shared_ptr<const PeerWatch> watch;
-  std::string content_type;  // the request's, see Prepare()
-  std::string path;
-  RouteMatch match;
-  uint32_t key_number = 0;
-  std::shared_ptr<void> at_work;  // the count of its key, see KeyLoad
-  HttpHeaders cors_headers;
-  bool preflight = false;  // answered by headers alone
-  // An answer that needs no handler and no body: 401, 404, 405, 413, 501.
-  int refusal_status = 0;
-  std::string refusal_message;
-  std::vector<std::pair<std::string, std::string>> refusal_headers;
-  bool close = false;                // close the connection after this answer
-  std::shared_ptr<void> until_sent;  // see HttpResponse
-
-  void RefuseWith(int status, std::string message) {
-    refusal_status = status;
-    refusal_message = std::move(message);
-  }
-};
-
-// Adapts a connection to the library's Stream.
-class ConnectionStream final : public httplib::Stream {
- public:
-  ConnectionStream(Connection* connection, const Exchange* exchange)
-      : connection_(connection), exchange_(exchange) {}
-
-  bool is_readable() const override { return connection_->HasBufferedBytes(); }
-  bool wait_readable() const override {
-    return connection_->HasBufferedBytes() || connection_->WaitReadable();
-  }
-  bool wait_writable() const override { return connection_->WaitWritable(); }
-  bool is_peer_alive() const override { return !connection_->watch()->Gone(); }
-  ssize_t read(char* bytes, size_t size) override {
-    // When an error is answered, the library would still wait for the rest of the body.
-    return exchange_->close ? -1 : connection_->Read(bytes, size);
-  }
-  ssize_t write(const char* bytes, size_t size) override { return connection_->Write(bytes, size); }
-  void get_remote_ip_and_port(std::string& ip, int& port) const override {
-    ip = connection_->remote();
-    port = 0;
-  }
-  void get_local_ip_and_port(std::string& ip, int& port) const override {
-    ip.clear();
-    port = 0;
-  }
-  socket_t socket() const override { return connection_->fd(); }
-  time_t duration() const override { return 0; }
-
- private:
-  Connection* const connection_;
-  const Exchange* const exchange_;
-};
-
-// The library's server without its listener.
-class Parser : public httplib::Server {
- public:
-  Parser() { svr_sock_ = 0; }  // any descriptor but "invalid": not stopping
-
-  // Makes streamed answers end after their current chunk.
-  void CutStreams() { svr_sock_ = INVALID_SOCKET; }
-
-  // Reads and answers one request. Returns whether the connection can be kept.
-  bool ServeOne(httplib::Stream* stream, const std::string& remote,
-                const std::function<void(httplib::Request&)>& setup) {
-    bool closed = false;
-    return process_request(*stream, remote, 0, "", 0, /*close_connection=*/false, closed, setup) &&
-           !closed;
-  }
-};
 
 thread_local Exchange* current_exchange = nullptr;
 
@@ -128,8 +56,9 @@ class HttpServer::Impl {
           method == "DELETE" || method == "OPTIONS");
     router_.Add(method, path);
     routes_.push_back({std::move(handler), access});
+    route_names_ = router_.Names();
   }
-  std::vector<std::string> RouteNames() const { return router_.Names(); }
+  std::vector<std::string> RouteNames() const { return route_names_; }
   HttpResponse Call(HttpRequest request) const;
   Status Bind();
   int port() const { return listener_.port(); }
@@ -152,6 +81,7 @@ class HttpServer::Impl {
   void CheckBrowser(const httplib::Request& request, Exchange* exchange) const;
   void CheckKey(const httplib::Request& request, Exchange* exchange) const;
   void CheckLoad(const httplib::Request& request, Exchange* exchange) const;
+  void TakeSeat(httplib::Request& request, Exchange* exchange) const;
   std::string TooBig(const std::string& how) const;
   void CheckBody(httplib::Request& request, Exchange* exchange) const;
   void Answer(const httplib::Request& in, httplib::Response& out) const;
@@ -160,10 +90,14 @@ class HttpServer::Impl {
   void WriteRefusal(const Exchange& exchange, httplib::Response& out) const;
   void WriteError(int status, std::string_view message, httplib::Response& out) const;
   void AnswerFailure(const HandlerFailure& failure, httplib::Response& out) const;
+  // Tells on_refusal of the request in progress; `connection` is its own.
+  void Report(int status, std::string_view message, const Connection& connection) const;
   void LogFailure(const std::string& path, const char* what) const;
 
   void ServeConnection(AcceptedSocket socket, ConnectionPool::Seat* seat);
-  bool ServeRequest(Connection* connection);
+  // Returns whether the connection is kept. Otherwise sets `lingers` if the client may still send.
+  bool ServeRequest(Connection* connection, bool* lingers);
+  static void LingerIdly(Connection* connection, ConnectionPool::Seat* seat);
   void RefuseConnection(AcceptedSocket socket);
   static void SayNotPlain(Connection* connection);
   void Refuse(Connection* connection, int status, const std::string& reason,
@@ -175,17 +109,20 @@ class HttpServer::Impl {
   const SocketTimeouts timeouts_;
   Router router_;
   std::vector<Route> routes_;
+  std::vector<std::string> route_names_;
 
   mutable KeyLoad load_;
+  mutable RequestSeats seats_;
   const std::shared_ptr<StopSignal> stop_ = std::make_shared<StopSignal>();
-  Parser parser_;
+  HttpParser parser_;
   Listener listener_;
 };
 
 HttpServer::Impl::Impl(HttpServerOptions options)
     : options_(std::move(options)),
       timeouts_{options_.read_timeout_ms, options_.header_timeout_ms, options_.request_timeout_ms,
-                options_.write_timeout_ms} {
+                options_.write_timeout_ms, options_.bytes_per_s_min},
+      seats_(options_.threads_max) {
   CHECK(options_.error_body != nullptr);
   parser_.set_payload_max_length(options_.body_bytes_max);
   parser_.set_keep_alive_timeout(options_.idle_timeout_ms / 1000);
@@ -214,14 +151,21 @@ void HttpServer::Impl::InstallCallbacks() {
   // Called for every answer of 400 or more, including the library's own (which have no body).
   const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
     current_exchange->close = true;
+    if (!current_exchange->error_message.empty()) {
+      Report(out.status, current_exchange->error_message, *current_exchange->connection);
+    }
     if (out.body.empty() && !out.content_provider_) {
-      // A request broken off because the server stops is not the client's error.
-      if (out.status == 400 && stop_->raised()) {
+      const bool preempted =
+          current_exchange->seat != nullptr && current_exchange->seat->preempted();
+      // A request broken off because the server stops, or for another, is not the client's error.
+      if (out.status == 400 && (stop_->raised() || preempted)) {
         out.status = 503;
         out.set_header("Retry-After", "1");
       }
-      const std::string too_big = TooBig("is longer");
-      WriteError(out.status, out.status == 413 ? too_big : MessageFor(out.status), out);
+      std::string message(preempted ? kPreemptedText : MessageFor(out.status));
+      if (out.status == 413) message = TooBig("is longer");
+      Report(out.status, message, *current_exchange->connection);
+      WriteError(out.status, message, out);
     }
     return HandlerResponse::Handled;
   };
@@ -247,6 +191,7 @@ void HttpServer::Impl::InstallCallbacks() {
 void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) const {
   const std::string_view path = TargetPath(request.target);
   exchange->path = PercentDecode(path);
+  exchange->method = request.method;
   exchange->match = router_.Find(request.method, path);
   request.path = "/";
   // Answers are small chunks or local; compressing them would only delay them. The library would
@@ -261,7 +206,7 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   if (exchange->preflight || exchange->refusal_status != 0) {
     // The refusal is set already.
   } else if (!exchange->match.path_known) {
-    exchange->RefuseWith(404, "no route at " + Shown(exchange->path));
+    exchange->RefuseWith(404, NoRouteText(route_names_, request.method, exchange->path));
   } else if (!exchange->match.found) {
     exchange->RefuseWith(405, Shown(exchange->path) + " does not support the method " +
                                   request.method + ", only " + exchange->match.allow);
@@ -271,6 +216,7 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   }
   CheckBody(request, exchange);
   CheckLoad(request, exchange);
+  TakeSeat(request, exchange);
 }
 
 void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* exchange) const {
@@ -310,6 +256,30 @@ void HttpServer::Impl::CheckLoad(const httplib::Request& request, Exchange* exch
   exchange->refusal_headers.emplace_back("Retry-After", "1");
 }
 
+void HttpServer::Impl::TakeSeat(httplib::Request& request, Exchange* exchange) const {
+  if (exchange->refusal_status != 0) return;
+  const size_t keys = has_keys() ? options_.keys->size() : 0;
+  auto seat = seats_.Enter(exchange->key_number, keys, exchange->watch);
+  if (seat) {
+    exchange->seat = std::move(*seat);
+    exchange->connection->SetWaits(exchange->seat.get());
+    return;
+  }
+  const bool has_body =
+      request.has_header("Transfer-Encoding") || request.get_header_value_u64("Content-Length") > 0;
+  if (!exchange->preflight && !has_body &&
+      routes_[exchange->match.route].access == HttpAccess::kAlways) {
+    // One short answer, which the client's side need not take for the server to go on.
+    exchange->last = true;
+    request.headers.erase("Connection");
+    request.headers.emplace("Connection", "close");
+    return;
+  }
+  exchange->preflight = false;
+  exchange->RefuseWith(503, seat.error().message);
+  exchange->refusal_headers.emplace_back("Retry-After", "1");
+}
+
 std::string HttpServer::Impl::TooBig(const std::string& how) const {
   return "the request's body " + how + " than the " + std::to_string(options_.body_bytes_max) +
          " bytes that --max-body allows";
@@ -322,8 +292,14 @@ void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* excha
   if (exchange->key_number == 0) {
     exchange->key_number = options_.keys->Match(request.get_header_value("x-api-key"));
   }
+  const HttpAccess access = routes_[exchange->match.route].access;
+  if (access == HttpAccess::kAdmin && exchange->key_number != 0 &&
+      !options_.keys->IsAdmin(exchange->key_number)) {
+    const std::string does = request.method + " " + Shown(exchange->path);
+    exchange->RefuseWith(403, NeedsAdminText(does, options_.keys->has_admin()));
+  }
   if (exchange->key_number != 0) return;
-  if (routes_[exchange->match.route].access == HttpAccess::kPublic) return;
+  if (access == HttpAccess::kPublic || access == HttpAccess::kAlways) return;
   const bool none = authorization.empty() && !request.has_header("x-api-key");
   exchange->RefuseWith(401, std::string(none ? "an API key is required" : "the API key is wrong") +
                                 ": send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"");
@@ -362,10 +338,12 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   }
   request.remote = in.remote_addr;
   request.key_number = exchange.key_number;
+  request.is_admin = has_keys() && options_.keys->IsAdmin(exchange.key_number);
   request.gone = [watch = exchange.watch] { return watch->Gone(); };
 
   HttpResponse response = routes_[exchange.match.route].handler(request);
   current_exchange->until_sent = std::move(response.until_sent);
+  current_exchange->error_message = std::move(response.error_message);
   out.status = response.status;
   for (const auto& [name, value] : response.headers) out.set_header(name, value);
   // The library announces ranges on every HEAD unless told otherwise.
@@ -392,6 +370,7 @@ void HttpServer::Impl::SendStream(const httplib::Request& in, StreamBody stream,
 
 void HttpServer::Impl::WriteRefusal(const Exchange& exchange, httplib::Response& out) const {
   for (const auto& [name, value] : exchange.refusal_headers) out.set_header(name, value);
+  current_exchange->error_message = exchange.refusal_message;
   WriteError(exchange.refusal_status, exchange.refusal_message, out);
 }
 
@@ -411,6 +390,27 @@ void HttpServer::Impl::AnswerFailure(const HandlerFailure& failure, httplib::Res
   LogFailure(current_exchange->path, failure.why.c_str());
   if (failure.status == 503) out.set_header("Retry-After", "1");
   WriteError(failure.status, failure.message, out);
+}
+
+void HttpServer::Impl::Report(int status, std::string_view message,
+                              const Connection& connection) const {
+  if (!options_.on_refusal) return;
+  HttpRefusal refusal;
+  refusal.status = status;
+  refusal.message = message;
+  refusal.remote = connection.remote();
+  if (current_exchange != nullptr) {
+    const Exchange& exchange = *current_exchange;
+    refusal.method = exchange.method;
+    refusal.path = exchange.path;
+    if (exchange.match.found) refusal.route = route_names_[exchange.match.route];
+    refusal.key_number = exchange.key_number;
+  }
+  try {
+    options_.on_refusal(refusal);
+  } catch (...) {
+    LogFailure("a refusal", "on_refusal threw");
+  }
 }
 
 void HttpServer::Impl::LogFailure(const std::string& path, const char* what) const {
@@ -435,7 +435,7 @@ Status HttpServer::Impl::Bind() {
 
 void HttpServer::Impl::Serve() {
   ConnectionPool pool(
-      options_.threads_max,
+      options_.threads_max + options_.spare_threads,
       [this](AcceptedSocket socket, ConnectionPool::Seat* seat) {
         ServeConnection(std::move(socket), seat);
       },
@@ -479,12 +479,23 @@ void HttpServer::Impl::ServeConnection(AcceptedSocket socket, ConnectionPool::Se
     }
     if (wait == Wait::kNotHttp) return Refuse(&connection, 400, "Bad Request", kNotHttpText);
     if (wait == Wait::kTooLong) return Refuse(&connection, 431, kTooLongReason, kTooLongText);
-    if (connection.BeginRequest() && !ServeRequest(&connection)) return;
+    bool lingers = false;
+    if (!connection.BeginRequest() || ServeRequest(&connection, &lingers)) continue;
+    if (lingers) LingerIdly(&connection, seat);
+    return;
   }
 }
 
-bool HttpServer::Impl::ServeRequest(Connection* connection) {
+// Nobody need wait for a client that was refused.
+void HttpServer::Impl::LingerIdly(Connection* connection, ConnectionPool::Seat* seat) {
+  seat->EnterIdle();
+  connection->LingerBriefly(kLingerAfterError, seat->wake_fd());
+  seat->LeaveIdle(/*has_request=*/false);
+}
+
+bool HttpServer::Impl::ServeRequest(Connection* connection, bool* lingers) {
   Exchange exchange;
+  exchange.connection = connection;
   exchange.watch = connection->watch();
   current_exchange = &exchange;
   bool go_on = false;
@@ -498,8 +509,9 @@ bool HttpServer::Impl::ServeRequest(Connection* connection) {
     LogFailure("a connection", "an unknown exception was thrown");
   }
   current_exchange = nullptr;
-  if (exchange.close) connection->LingerBriefly(kLingerAfterError);
-  return go_on && !exchange.close;
+  connection->SetWaits(nullptr);
+  *lingers = exchange.close || exchange.last;
+  return go_on && !*lingers;
 }
 
 void HttpServer::Impl::RefuseConnection(AcceptedSocket socket) {
@@ -527,6 +539,7 @@ void HttpServer::Impl::SendRefusal(Connection* connection) const {
 void HttpServer::Impl::Refuse(Connection* connection, int status, const std::string& reason,
                               const std::string& message) const {
   std::string body;
+  Report(status, message, *connection);
   try {
     body = options_.error_body(status, message, "");
   } catch (...) {

@@ -2,15 +2,18 @@
 // on chats or JSON. No type of the HTTP library appears in this header.
 //
 // Each connection is served by one thread from its first byte to its end, so an open stream holds a
-// thread. `threads_max` connections are served at once. When one more arrives, a connection that is
-// idle between two requests, or has sent no request yet, is closed for it. If there is none, the
-// new one is answered 503 with Retry-After at once instead of waiting.
+// thread. `threads_max` requests are in progress at once. One more takes the place of a request
+// that waits for its client and whose key holds more of them (http/seats/request_seats.h), or else
+// is answered 503 with Retry-After at once instead of waiting. Connections that are idle between
+// two requests, or have sent no request yet, are closed for others. /health is answered in any
+// case: spare threads read what is asked.
 //
-// The server itself answers 400 for unreadable requests, 401 for a missing or wrong key, 404 for an
-// unknown path, 405 for a known path and another method (with Allow), 413 for a body that is too
-// large, 414 for a target that is too long (8 KiB), 429 for too many requests of one key, 500 if a
-// handler threw, 501 for an unknown transfer coding, and 503 if it is full. A header line may have
-// 8 KiB, and a request 100 of them. After an answer of 400 or more the connection is closed.
+// The server itself answers 400 for unreadable requests, 401 for a missing or wrong key, 403 for a
+// key that may not do this, 404 for an unknown path, 405 for a known path and another method (with
+// Allow), 413 for a body that is too large, 414 for a target that is too long (8 KiB), 429 for too
+// many requests of one key, 500 if a handler threw, 501 for an unknown transfer coding, and 503 if
+// it is full. A header line may have 8 KiB, and a request 100 of them. After an answer of 400 or
+// more the connection is closed.
 //
 // Web pages may send requests only if `cors_origins` names their origin: then preflights are
 // answered and Access-Control headers sent, otherwise never. A server without keys refuses requests
@@ -47,6 +50,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string remote;       // for example, "127.0.0.1:54321"
   uint32_t key_number = 0;  // number of the request's API key, see ApiKeys; 0: none
+  bool is_admin = false;    // that key is an admin's
 
   // Returns whether the answer is no longer wanted: the client has closed its connection, or the
   // server is stopping. Handlers that wait must check it regularly. Any thread may call it, also
@@ -80,12 +84,27 @@ struct HttpResponse {
   // A header whose name or value is not valid (has a line break, for example) is not sent.
   std::vector<std::pair<std::string, std::string>> headers;
   StreamBody stream;
+  // For a refusal, what the body says; the server then reports the request as refused. Empty: it
+  // was reported elsewhere.
+  std::string error_message = {};
   // Released once the answer has been sent, or cannot be.
   std::shared_ptr<void> until_sent = nullptr;
 };
 
 // Called on connection threads, several at once. May throw: the client then gets a 500.
 using HttpHandler = std::function<HttpResponse(const HttpRequest& request)>;
+
+// A request that was refused with an error, by the server itself or by a handler. The texts live
+// for the call.
+struct HttpRefusal {
+  int status = 0;
+  std::string_view method;  // empty, as the path: it could not be read
+  std::string_view path;
+  std::string_view route;  // as in RouteNames(); empty: none
+  std::string_view message;
+  std::string_view remote;
+  uint32_t key_number = 0;
+};
 
 struct HttpServerOptions {
   std::string host = "127.0.0.1";
@@ -105,12 +124,15 @@ struct HttpServerOptions {
   // limit.
   size_t key_requests_max = 0;
   size_t body_bytes_max = size_t{64} << 20;  // also for a body after decompression
-  size_t threads_max = 128;                  // connections served at once
-  int read_timeout_ms = 30'000;              // limit for a pause within a request
+  size_t threads_max = 128;                  // requests in progress at once
+  size_t spare_threads = 8;          // for connections beyond them, until it is known what they ask
+  int read_timeout_ms = 30'000;      // limit for a pause within a request, see Pace
   int header_timeout_ms = 10'000;    // limit for receiving the headers, before a key has been seen
   int request_timeout_ms = 600'000;  // limit for receiving the rest of a request
-  int write_timeout_ms = 30'000;     // limit for a client that does not read its answer
-  int idle_timeout_ms = 60'000;      // limit between two requests of a connection
+  int write_timeout_ms = 30'000;     // limit for a client that does not read its answer; likewise
+  // The least rate of bodies and answers, see Pace; 0: the limits hold for each pause alone.
+  size_t bytes_per_s_min = 1024;
+  int idle_timeout_ms = 60'000;  // limit between two requests of a connection
 
   // Makes the body of the server's own error answers. `path` is the request's, or empty if it could
   // not be read. Called from any connection thread.
@@ -122,13 +144,18 @@ struct HttpServerOptions {
       answer_headers = {};
   std::string error_content_type = "application/json";
 
+  // Receives each refusal. Called from any connection thread. May be empty.
+  std::function<void(const HttpRefusal& refusal)> on_refusal = {};
+
   // Receives a line when a handler throws. May be empty.
   LogSink log;
 };
 
 enum class HttpAccess {
   kNeedsKey,
-  kPublic,  // answered without a key too, as /health is
+  kAdmin,   // needs an admin's key where there are keys: it acts on all clients
+  kPublic,  // answered without a key too
+  kAlways,  // likewise, and even if all connections are in use, as /health is
 };
 
 // All Handle() calls come first, then Bind(), then Serve(). Stop() may be called from any thread.

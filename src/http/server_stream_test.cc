@@ -135,6 +135,7 @@ TEST_F(HttpServerStreamTest, LinesThatEndInAnotherWayThanHttpsHoldNoConnection) 
 
 TEST_F(HttpServerStreamTest, SlowHeadersHoldNoConnectionThatOthersWant) {
   options_.threads_max = 4;
+  options_.spare_threads = 0;
   MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("served"); });
   StartServer();
   std::vector<std::unique_ptr<RawClient>> slow;
@@ -344,7 +345,7 @@ TEST_F(HttpServerStreamTest, RefusesAtOnceWhenAllConnectionsAreAtWork) {
     streams.back()->Send("GET /stream HTTP/1.1\r\n\r\n");
     ASSERT_TRUE(streams.back()->ReadUntil("\r\n\r\n"));
   }
-  const std::string answer = AskFor("POST", "/stream", "", std::string(1 << 20, 'x'));
+  const std::string answer = AskFor("GET", "/stream", "", std::string(1 << 20, 'x'));
   EXPECT_EQ(StatusOf(answer), 503);
   EXPECT_TRUE(answer.find("Retry-After: 1\r\n") != std::string::npos);
   EXPECT_EQ(BodyOf(answer), "{503: all 2 connections of this server are in use; try again later}");
@@ -355,6 +356,7 @@ TEST_F(HttpServerStreamTest, RefusesAtOnceWhenAllConnectionsAreAtWork) {
 
 TEST_F(HttpServerStreamTest, AnIdleConnectionMakesRoomForANewOne) {
   options_.threads_max = 2;
+  options_.spare_threads = 0;
   MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("served"); });
   AddStream();
   StartServer();
@@ -371,6 +373,7 @@ TEST_F(HttpServerStreamTest, AnIdleConnectionMakesRoomForANewOne) {
 
 TEST_F(HttpServerStreamTest, ConnectionsThatSayNothingMakeRoomForOthers) {
   options_.threads_max = 3;
+  options_.spare_threads = 0;
   MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("served"); });
   StartServer();
   std::atomic<int> served = 0;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -135,6 +136,107 @@ TEST_F(HttpServerTest, WantsOneOfItsKeys) {
   EXPECT_EQ(BodyOf(AskFor("GET", "/health")), "0");
   EXPECT_EQ(BodyOf(AskFor("GET", "/health", "x-api-key: first\r\n")), "1");
   EXPECT_EQ(StatusOf(AskFor("POST", "/who", "", "x")), 405) << "whatever the key";
+}
+
+TEST_F(HttpServerTest, WhatActsOnAllClientsNeedsAnAdminsKey) {
+  const auto keys = *ApiKeys::Make(ApiKeys::Texts{{"client"}, {"boss"}});
+  options_.keys = keys;
+  MakeServer().Handle(
+      "POST", "/all",
+      [](const HttpRequest& request) { return Text(request.is_admin ? "admin" : "client"); },
+      HttpAccess::kAdmin);
+  server_->Handle("GET", "/own", [](const HttpRequest& request) {
+    return Text(request.is_admin ? "admin" : "client");
+  });
+  StartServer();
+  EXPECT_EQ(StatusOf(AskFor("POST", "/all")), 401);
+  const std::string refused = AskFor("POST", "/all", "x-api-key: client\r\n");
+  EXPECT_EQ(StatusOf(refused), 403);
+  EXPECT_TRUE(Contains(refused, "POST /all acts on all clients and so needs an admin's key"));
+  EXPECT_EQ(BodyOf(AskFor("POST", "/all", "x-api-key: boss\r\n")), "admin");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/own", "x-api-key: client\r\n")), "client");
+  EXPECT_EQ(BodyOf(AskFor("GET", "/own", "x-api-key: boss\r\n")), "admin");
+  ASSERT_TRUE(keys->Replace(std::vector<std::string>{"client", "boss"}));
+  const std::string nobody = AskFor("POST", "/all", "x-api-key: boss\r\n");
+  EXPECT_EQ(StatusOf(nobody), 403);
+  EXPECT_TRUE(Contains(nobody, "\"admin NAME KEY\" in --api-key-file")) << nobody;
+}
+
+TEST_F(HttpServerTest, WithoutKeysEverybodyIsAnAdmin) {
+  MakeServer().Handle(
+      "POST", "/all", [](const HttpRequest&) { return Text("done"); }, HttpAccess::kAdmin);
+  StartServer();
+  EXPECT_EQ(BodyOf(AskFor("POST", "/all")), "done");
+}
+
+// A copy of a refusal, whose texts live for the call alone.
+struct Refused {
+  int status = 0;
+  std::string asked;
+  std::string route;
+  std::string message;
+  uint32_t key = 0;
+};
+
+TEST_F(HttpServerTest, EveryRefusalIsReportedOnce) {
+  options_.keys = *ApiKeys::Make(ApiKeys::Texts{{"k"}});
+  options_.body_bytes_max = 10;
+  std::mutex mutex;
+  std::vector<Refused> refused;
+  options_.on_refusal = [&](const HttpRefusal& refusal) {
+    EXPECT_TRUE(refusal.remote.starts_with("127.0.0.1:")) << refusal.remote;
+    const std::lock_guard<std::mutex> lock(mutex);
+    refused.push_back(
+        {refusal.status, std::string(refusal.method) + " " + std::string(refusal.path),
+         std::string(refusal.route), std::string(refusal.message), refusal.key_number});
+  };
+  MakeServer().Handle("POST", "/read/:id", [](const HttpRequest& request) {
+    HttpResponse response = Text("no");
+    response.status = request.body == "known" ? 404 : 400;
+    if (request.body != "known") response.error_message = "the body is wrong";
+    return response;
+  });
+  StartServer();
+  const std::string key = "x-api-key: k\r\n";
+  const auto ask = [&](const char* method, const char* path, const std::string& headers,
+                       const std::string& body, const Refused& expected) {
+    AskFor(method, path, headers, body);
+    const std::lock_guard<std::mutex> lock(mutex);
+    ASSERT_EQ(refused.size(), 1u) << path;
+    EXPECT_EQ(refused[0].status, expected.status);
+    EXPECT_EQ(refused[0].asked, expected.asked);
+    EXPECT_EQ(refused[0].route, expected.route);
+    EXPECT_TRUE(refused[0].message.starts_with(expected.message)) << refused[0].message;
+    EXPECT_EQ(refused[0].key, expected.key);
+    refused.clear();
+  };
+  const std::string route = "POST /read/:id";
+  ask("POST", "/read/7", key, "wrong", {400, "POST /read/7", route, "the body is wrong", 1});
+  ask("POST", "/read/7", "", "x", {401, "POST /read/7", route, "an API key is required", 0});
+  ask("POST", "/raed/7", "", "x",
+      {404, "POST /raed/7", "", "no route at /raed/7; did you mean POST /read/:id?", 0});
+  ask("GET", "/read/7", key, "", {405, "GET /read/7", "", "/read/7 does not support", 0});
+  ask("POST", "/read/7", key, std::string(11, 'x'), {413, "POST /read/7", route, "the request", 1});
+  AskFor("POST", "/read/7", key, "known");
+  const std::lock_guard<std::mutex> lock(mutex);
+  EXPECT_TRUE(refused.empty()) << "the handler has told of it elsewhere";
+}
+
+TEST_F(HttpServerTest, WhatCannotBeReadIsReportedToo) {
+  std::mutex mutex;
+  std::vector<int> statuses;
+  options_.on_refusal = [&](const HttpRefusal& refusal) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    statuses.push_back(refusal.status);
+    EXPECT_EQ(refusal.path, "");
+  };
+  MakeServer();
+  StartServer();
+  Ask("this is no HTTP\r\n\r\n");
+  EXPECT_TRUE(Eventually([&] {
+    const std::lock_guard<std::mutex> lock(mutex);
+    return statuses == std::vector<int>{400};
+  }));
 }
 
 TEST_F(HttpServerTest, ReplacedKeysHoldFromTheNextRequestOn) {

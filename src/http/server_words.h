@@ -35,6 +35,19 @@ inline std::string_view MessageFor(int status) {
   }
 }
 
+// Returns the message for a key that is none of an admin's. `does`: the method and the path.
+inline std::string NeedsAdminText(const std::string& does, bool has_admin) {
+  return does + " acts on all clients and so needs an admin's key, which this one is not" +
+         (has_admin
+              ? "; ask the owner of the server"
+              : ". The server has none yet: its owner names one with a line \"admin NAME KEY\" "
+                "in --api-key-file, or with --api-key-admin");
+}
+
+inline constexpr std::string_view kPreemptedText =
+    "the request came slowly, and its connection was needed for another key's: all connections of "
+    "this server are in use; send it again later";
+
 // Returns the complete answer to a request that was not parsed. `reason` may include header lines.
 inline std::string RefusalAnswer(int status, const std::string& reason,
                                  const std::string& content_type, const std::string& body) {

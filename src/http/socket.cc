@@ -4,13 +4,13 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -188,6 +188,12 @@ bool PeerWatch::Gone() const {
   return PollAgain(&peer, 1, 0) != 0;
 }
 
+void PeerWatch::EndWait(ClientWait wait) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  // poll() returns then.
+  if (fd_ >= 0) shutdown(fd_, wait == ClientWait::kReceives ? SHUT_RD : SHUT_RDWR);
+}
+
 void PeerWatch::Close() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (fd_ >= 0) close(fd_);
@@ -200,7 +206,9 @@ Connection::Connection(int fd, std::string remote, std::shared_ptr<const StopSig
       remote_(std::move(remote)),
       stop_(std::move(stop)),
       timeouts_(timeouts),
-      watch_(std::make_shared<PeerWatch>(fd, stop_)) {
+      watch_(std::make_shared<PeerWatch>(fd, stop_)),
+      receiving_(timeouts.read_ms, timeouts.bytes_per_s_min),
+      sending_(timeouts.write_ms, timeouts.bytes_per_s_min) {
   if (certificate == nullptr) return;
   tls_ = certificate->Accept(fd);
   lost_ = tls_ == nullptr;
@@ -279,6 +287,8 @@ bool Connection::BeginRequest() {
   request_deadline_ = steady_clock::now() + milliseconds(timeouts_.request_ms);
   header_deadline_ = TimePoint::max();
   looked_at_ = 0;
+  receiving_.Restart();
+  sending_.Restart();
   while (buffer_begin_ < buffer_end_ &&
          (buffer_[buffer_begin_] == '\r' || buffer_[buffer_begin_] == '\n')) {
     ++buffer_begin_;
@@ -319,7 +329,10 @@ ssize_t Connection::Receive(char* bytes, size_t size) {
   for (;;) {
     Wants wants = Wants::kNothing;
     const ssize_t n = TryReceive(bytes, size, &wants);
-    if (n >= 0) return n;
+    if (n >= 0) {
+      receiving_.Move(static_cast<size_t>(n));
+      return n;
+    }
     if (!WaitFor(wants)) return -1;
   }
 }
@@ -339,18 +352,33 @@ ssize_t Connection::Read(char* bytes, size_t size) {
   return static_cast<ssize_t>(n);
 }
 
+bool Connection::PollForClient(ClientWait wait, int64_t ms_max, pollfd (&fds)[2]) {
+  const bool receives = wait == ClientWait::kReceives;
+  Pace& pace = receives ? receiving_ : sending_;
+  fds[0] = {fd_, static_cast<short>(receives ? POLLIN : POLLOUT), 0};
+  fds[1] = {stop_->fd(), POLLIN, 0};
+  if (PollAgain(fds, 2, 0) > 0) return true;
+  if (waits_ != nullptr && !waits_->Begin(wait, pace.lag_ms())) return false;
+  const auto began = steady_clock::now();
+  const auto timeout_ms = std::min(ms_max, static_cast<int64_t>(std::ceil(pace.left_ms())));
+  const int ready = PollAgain(fds, 2, static_cast<int>(std::max<int64_t>(timeout_ms, 0)));
+  pace.Wait(std::chrono::duration<double, std::milli>(steady_clock::now() - began).count());
+  if (waits_ != nullptr && !waits_->End()) return false;
+  return ready > 0;
+}
+
 bool Connection::WaitReadable() {
   const auto left =
       std::chrono::duration_cast<milliseconds>(request_deadline_ - steady_clock::now()).count();
-  const int64_t timeout_ms = std::clamp<int64_t>(left, 0, timeouts_.read_ms);
-  pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}};
-  const int ready = PollAgain(fds, 2, static_cast<int>(timeout_ms));
-  return ready > 0 && !stop_->raised();
+  pollfd fds[2];
+  // The limits hold for a client that always has a byte ready, too.
+  if (left <= 0 || receiving_.left_ms() <= 0) return false;
+  return PollForClient(ClientWait::kReceives, left, fds) && !stop_->raised();
 }
 
 bool Connection::WaitWritable() {
-  pollfd fds[] = {{fd_, POLLOUT, 0}, {stop_->fd(), POLLIN, 0}};
-  if (PollAgain(fds, 2, timeouts_.write_ms) <= 0) return false;
+  pollfd fds[2];
+  if (!PollForClient(ClientWait::kSends, timeouts_.write_ms, fds)) return false;
   if ((fds[0].revents & (POLLERR | POLLHUP)) != 0) return false;
   if ((fds[0].revents & POLLOUT) != 0) return true;
   // While stopping, an answer may still be sent, but only for a short time.
@@ -361,12 +389,15 @@ ssize_t Connection::Write(const char* bytes, size_t size) {
   for (;;) {
     Wants wants = Wants::kNothing;
     const ssize_t n = TrySend(bytes, size, &wants);
-    if (n >= 0) return n;
+    if (n >= 0) {
+      sending_.Move(static_cast<size_t>(n));
+      return n;
+    }
     if (!WaitFor(wants)) return -1;
   }
 }
 
-void Connection::LingerBriefly(const Linger& linger) {
+void Connection::LingerBriefly(const Linger& linger, int wake_fd) {
   if (tls_ != nullptr) tls_->End();
   shutdown(fd_, SHUT_WR);
   const auto deadline = steady_clock::now() + milliseconds(linger.total_ms);
@@ -375,10 +406,11 @@ void Connection::LingerBriefly(const Linger& linger) {
     const auto left =
         std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now()).count();
     if (left <= 0) return;
-    pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}};
-    if (PollAgain(fds, 2, static_cast<int>(std::min<int64_t>(left, linger.silence_ms))) <= 0 ||
-        stop_->raised())
+    pollfd fds[] = {{fd_, POLLIN, 0}, {stop_->fd(), POLLIN, 0}, {wake_fd, POLLIN, 0}};
+    if (PollAgain(fds, 3, static_cast<int>(std::min<int64_t>(left, linger.silence_ms))) <= 0 ||
+        stop_->raised() || fds[2].revents != 0) {
       return;
+    }
     if (recv(fd_, discarded, sizeof(discarded), MSG_DONTWAIT) <= 0) return;
   }
 }

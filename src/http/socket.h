@@ -4,16 +4,19 @@
 #ifndef CAIRN_HTTP_SOCKET_H_
 #define CAIRN_HTTP_SOCKET_H_
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "base/result.h"
+#include "http/seats/pace.h"
 #include "http/tls.h"
 
 namespace cairn {
@@ -75,6 +78,19 @@ class Listener {
   int port_ = 0;
 };
 
+// The client is waited for: to send more of its body, or to take more of the answer.
+enum class ClientWait : uint8_t { kReceives, kSends };
+
+// Told of the times for which a request waits for its client; it may end them.
+class ClientWaits {
+ public:
+  virtual ~ClientWaits() = default;
+  // Before a wait, with the client's lag (see Pace). Returns false if the request must end.
+  virtual bool Begin(ClientWait wait, double lag_ms) = 0;
+  // After it; likewise.
+  virtual bool End() = 0;
+};
+
 // Tells whether the peer of a connection is still there. May outlive the connection: the peer
 // counts as gone once it is closed. Thread-safe.
 class PeerWatch {
@@ -84,6 +100,10 @@ class PeerWatch {
   // Returns true if the client has closed its side, the connection is over, or the server is
   // stopping. A client that only shuts down its sending side counts as gone.
   bool Gone() const;
+
+  // Wakes the connection's thread from its wait for the client. After kReceives an answer can still
+  // be sent.
+  void EndWait(ClientWait wait) const;
 
   // Closes the descriptor.
   void Close();
@@ -95,10 +115,11 @@ class PeerWatch {
 };
 
 struct SocketTimeouts {
-  int read_ms = 30'000;      // pause within a request
-  int header_ms = 10'000;    // the headers, from their first byte on
-  int request_ms = 600'000;  // the rest of a request, after its headers
-  int write_ms = 30'000;     // a client that accepts no more bytes
+  int read_ms = 30'000;           // pause within a request, see Pace
+  int header_ms = 10'000;         // the headers, from their first byte on
+  int request_ms = 600'000;       // the rest of a request, after its headers
+  int write_ms = 30'000;          // a client that accepts no more bytes; a pause likewise
+  size_t bytes_per_s_min = 1024;  // the least rate of bodies and answers; 0: none
 };
 
 // Limits for how long a client may take to read the last answer and close.
@@ -128,8 +149,9 @@ class Connection {
   // Waits until the headers of the next request are in the buffer. `wake_fd` (or -1) ends the wait
   // early; bytes received until then are kept.
   Wait WaitForRequest(int timeout_ms, int wake_fd);
-  // Starts the timeout `request_ms` and drops empty lines that some clients send between requests.
-  // Returns false if there were only such lines, so that there is no request yet.
+  // Starts the timeout `request_ms` and the client's paces, and drops empty lines that some clients
+  // send between requests. Returns false if there were only such lines, so that there is no request
+  // yet.
   bool BeginRequest();
   bool HasBufferedBytes() const {
     return buffer_begin_ < buffer_end_ || (tls_ != nullptr && tls_->HasBytes());
@@ -145,10 +167,12 @@ class Connection {
   ssize_t Write(const char* bytes, size_t size);
   bool WaitReadable();
   bool WaitWritable();
+  // Tells `waits` of all waits for the client from now on; null: nobody. It outlives them.
+  void SetWaits(ClientWaits* waits) { waits_ = waits; }
 
   // Shuts down our side and reads on for a moment, so that a client that is still sending receives
-  // the answer; closing at once would reset the connection.
-  void LingerBriefly(const Linger& linger);
+  // the answer; closing at once would reset the connection. `wake_fd` (or -1) ends it early.
+  void LingerBriefly(const Linger& linger, int wake_fd = -1);
 
   int fd() const { return fd_; }
   const std::string& remote() const { return remote_; }
@@ -163,6 +187,9 @@ class Connection {
   ssize_t TryReceive(char* bytes, size_t size, Wants* wants);
   ssize_t TrySend(const char* bytes, size_t size, Wants* wants);
   bool WaitFor(Wants wants);
+  // Polls for `wait`, for at most `ms_max`. Sets `fds`, the socket's first; returns false once the
+  // request must end: after a timeout, or told so by waits_.
+  bool PollForClient(ClientWait wait, int64_t ms_max, pollfd (&fds)[2]);
   enum class Headers { kPart, kWhole, kNotHttp };
   Headers LookAtHeaders();
   ssize_t Receive(char* bytes, size_t size);
@@ -174,6 +201,9 @@ class Connection {
   const std::shared_ptr<PeerWatch> watch_;
   std::unique_ptr<TlsLayer> tls_;  // null: plain
   bool lost_ = false;              // TLS was needed, and there was no memory for it
+  ClientWaits* waits_ = nullptr;
+  Pace receiving_;  // of the request's body
+  Pace sending_;    // of its answer
   TimePoint request_deadline_ = TimePoint::max();
   TimePoint header_deadline_ = TimePoint::max();  // counted from the first byte of a request
   // Bytes that were received and not read yet; may include bytes of the next request.

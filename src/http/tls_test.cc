@@ -155,6 +155,7 @@ bool IsServed(TlsClient* client) {
 
 TEST_F(TlsTest, WhoIsSlowWithItsHandshakeMakesRoomForOthers) {
   options_.threads_max = 3;
+  options_.spare_threads = 0;
   ServeText();
   test::PlainConnection silent(server_->port());
   test::PlainConnection half(server_->port());

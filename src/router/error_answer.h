@@ -16,6 +16,7 @@ inline HttpResponse ErrorAnswer(int status, const std::string& message, std::str
   HttpResponse response;
   response.status = status;
   response.body = HttpErrorBody(status, message, path);
+  response.error_message = message;
   if (status == 503) response.headers.emplace_back("Retry-After", "1");
   return response;
 }

@@ -115,6 +115,11 @@ HttpResponse ListModels(const RouterParts& parts, const HttpRequest& request) {
 HttpResponse Metrics(const RouterParts& parts, const HttpRequest& request) {
   MergedMetrics merged;
   merged.Add("", RouterMetrics(parts.models->List()));
+  if (parts.refusals != nullptr) {
+    MetricsPage refused;
+    AddRefusals(parts.refusals->counts(), &refused);
+    merged.Add("", std::move(refused).text());
+  }
   for (const auto& [model, page] : AskAll(parts, request, "/metrics")) merged.Add(model, page);
   HttpResponse response;
   response.body = merged.Text();
@@ -148,19 +153,21 @@ void AddModelRoutes(HttpServer* server, const RouterParts* parts) {
   for (const char* path : {"/health", "/v1/health"}) {
     server->Handle(
         "GET", path, [](const HttpRequest&) { return JsonAnswer(R"({"status":"ok"})"); },
-        HttpAccess::kPublic);
+        HttpAccess::kAlways);
   }
   for (const char* path : {"/models", "/v1/models"}) {
     server->Handle(
         "GET", path, [parts](const HttpRequest& request) { return ListModels(*parts, request); },
         HttpAccess::kPublic);
   }
-  server->Handle("POST", "/models/load", [parts](const HttpRequest& request) {
-    return Change(*parts, request, &ModelSet::Load);
-  });
-  server->Handle("POST", "/models/unload", [parts](const HttpRequest& request) {
-    return Change(*parts, request, &ModelSet::Unload);
-  });
+  const auto add_change = [&](const char* path, Status (ModelSet::*change)(const ModelEntry*)) {
+    server->Handle(
+        "POST", path,
+        [parts, change](const HttpRequest& request) { return Change(*parts, request, change); },
+        HttpAccess::kAdmin);
+  };
+  add_change("/models/load", &ModelSet::Load);
+  add_change("/models/unload", &ModelSet::Unload);
   server->Handle("GET", "/metrics",
                  [parts](const HttpRequest& request) { return Metrics(*parts, request); });
   server->Handle("GET", "/props", [parts](const HttpRequest& request) {
@@ -172,10 +179,11 @@ void AddModelRoutes(HttpServer* server, const RouterParts* parts) {
 }  // namespace
 
 void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
-  const auto add = [&](const char* method, const char* path, RouterHandler handler) {
-    server->Handle(method, path, [parts, handler](const HttpRequest& request) {
-      return handler(*parts, request);
-    });
+  const auto add = [&](const char* method, const char* path, RouterHandler handler,
+                       HttpAccess access = HttpAccess::kNeedsKey) {
+    server->Handle(
+        method, path,
+        [parts, handler](const HttpRequest& request) { return handler(*parts, request); }, access);
   };
   AddModelRoutes(server, parts);
   for (const char* path : {"/v1/chat/completions",
@@ -199,24 +207,24 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
                            "/detokenize",
                            "/apply-template",
                            "/slots/:id",
-                           "/lora-adapters",
                            "/cairn/cache/prefetch",
                            "/cairn/cache/warm",
-                           "/cairn/cache/flush",
                            "/cairn/cache/checkpoints/:id",
-                           "/cairn/drain",
                            "/v1/chat/completions/render",
                            "/v1/completions/render",
                            "/v1/messages/render",
                            "/v1/responses/render"}) {
     add("POST", path, Forward);
   }
+  for (const char* path : {"/lora-adapters", "/cairn/cache/flush", "/cairn/drain"}) {
+    add("POST", path, Forward, HttpAccess::kAdmin);
+  }
   for (const char* path : {"/slots", "/lora-adapters", "/cairn/requests", "/cairn/cache",
                            "/cairn/cache/tree", "/cairn/cache/checkpoints/:id", "/cairn/drain"}) {
     add("GET", path, Forward);
   }
   add("DELETE", "/cairn/cache/checkpoints/:id", Forward);
-  add("DELETE", "/cairn/drain", Forward);
+  add("DELETE", "/cairn/drain", Forward, HttpAccess::kAdmin);
   for (const char* path : {"/v1/chat/completions/:id", "/v1/completions/:id", "/v1/messages/:id",
                            "/v1/responses/:id"}) {
     add("DELETE", path, ForwardById);

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "api/admin/refusals.h"
 #include "http/keys.h"
 #include "http/server.h"
 #include "router/children/model_set.h"
@@ -30,6 +31,7 @@ struct RouterParts {
   size_t models_max = 0;
   bool autoload = true;
   std::string version;
+  const Refusals* refusals = nullptr;  // of the router itself; null: they are not counted
 };
 
 // REQUIRES: before server->Bind().

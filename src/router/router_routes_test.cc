@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "http/http_client.h"
+#include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "testing/base/golden_file.h"
 #include "testing/http/openapi_operations.h"
@@ -133,8 +134,8 @@ class RouterRoutes : public ::testing::Test {
     models_->StopAll();
   }
 
-  void Serve(size_t models_max = 4, const std::vector<std::string>& keys = {}) {
-    if (!keys.empty()) keys_ = *ApiKeys::Make(keys);
+  void Serve(size_t models_max = 4, const ApiKeys::Texts& keys = {}) {
+    if (keys != ApiKeys::Texts{}) keys_ = *ApiKeys::Make(keys);
     ModelSetOptions options;
     for (const char* name : {"qwen", "gemma"}) {
       ModelEntry entry;
@@ -150,11 +151,12 @@ class RouterRoutes : public ::testing::Test {
     };
     models_ = std::make_unique<ModelSet>(std::move(options));
     proxy_ = std::make_unique<Proxy>(keys_);
-    parts_ = {models_.get(), proxy_.get(), keys_, models_max, true, "1.2"};
+    parts_ = {models_.get(), proxy_.get(), keys_, models_max, true, "1.2", &refusals_};
     HttpServerOptions http;
     http.port = 0;
     http.keys = keys_;
     http.error_body = HttpErrorBody;
+    http.on_refusal = NoteIn(&refusals_);
     server_ = std::make_unique<HttpServer>(std::move(http));
     AddRouterRoutes(server_.get(), &parts_);
     ASSERT_TRUE(server_->Bind().has_value());
@@ -193,6 +195,7 @@ class RouterRoutes : public ::testing::Test {
 
   const SteadyClock clock_;
   std::atomic<int> gone_ = 0;
+  Refusals refusals_{&clock_};
   std::shared_ptr<ApiKeys> keys_;
   std::unique_ptr<ModelSet> models_;
   std::unique_ptr<Proxy> proxy_;
@@ -303,13 +306,41 @@ TEST_F(RouterRoutes, CancelAtTheProcessWhenTheClientGoes) {
 }
 
 TEST_F(RouterRoutes, CheckKeysOnceAndPassTheClientsKeyOn) {
-  Serve(4, {"first", "sec%41ond"});
+  Serve(4, {{"first", "sec%41ond"}});
   EXPECT_EQ(Post("/v1/completions", R"({"model":"qwen"})").status, 401);
   EXPECT_EQ(Post("/v1/completions", R"({"model":"qwen"})", "wrong").status, 401);
   const HttpReply reply = Post("/v1/completions", R"({"model":"qwen"})", "sec%41ond");
   ASSERT_EQ(reply.status, 200);
   EXPECT_EQ(Json::parse(reply.body)["key"].get<int>(), 2);
   EXPECT_EQ(Post("/models/load", R"({"model":"gemma"})").status, 401);
+}
+
+TEST_F(RouterRoutes, WhatActsOnAllClientsNeedsAnAdminsKey) {
+  Serve(4, {{"client"}, {"boss"}});
+  const char* const gemma = R"({"model":"gemma"})";
+  for (const char* path :
+       {"/models/load", "/models/unload", "/lora-adapters", "/cairn/drain", "/cairn/cache/flush"}) {
+    EXPECT_EQ(Post(path, gemma, "client").status, 403) << path;
+  }
+  EXPECT_EQ(Client("client").Delete("/cairn/drain?model=gemma")->status, 403);
+  EXPECT_EQ(Post("/models/load", gemma, "boss").status, 200);
+  EXPECT_TRUE(keys_->Replace(std::vector<std::string>{"client", "boss"}).has_value());
+  const HttpReply refused = Post("/models/unload", gemma, "boss");
+  EXPECT_EQ(refused.status, 403);
+  EXPECT_NE(MessageOf(refused).find("admin NAME KEY"), std::string::npos) << refused.body;
+}
+
+TEST_F(RouterRoutes, WhatTheRouterRefusesIsNotedOnceAndWhatAModelRefusesIsNot) {
+  Serve();
+  EXPECT_EQ(Post("/v1/completions", R"({"model":"nobody"})").status, 404);
+  EXPECT_EQ(Post("/completion/", "{}").status, 404);
+  const RefusalCounts counts = refusals_.counts();
+  EXPECT_EQ(counts.at({404, "POST /v1/completions"}), 1u);
+  EXPECT_EQ(counts.at({404, "none"}), 1u);
+  EXPECT_NE(Get("/metrics")
+                .body.find(R"(cairn_http_refused_total{model="",status="404",route="none"} 1)"),
+            std::string::npos)
+      << Get("/metrics").body;
 }
 
 TEST_F(RouterRoutes, ListModelsWithTheirStatus) {

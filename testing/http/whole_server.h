@@ -23,6 +23,7 @@
 #include "api/chat_service.h"
 #include "base/check.h"
 #include "chat/template/builtin_templates.h"
+#include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "policy/eviction.h"
@@ -57,13 +58,15 @@ class WholeServer {
     std::vector<std::string> keys;
     uint64_t life = 0;  // counts the servers on the same folder
     size_t context_tokens = 4096;
+    std::vector<std::string> admins = {};  // further keys, or some of them; they stay
   };
 
   // `fs` outlives the server and holds its files.
   WholeServer(MemoryFs* fs, const Options& options)
       : engine_(EngineOptions(options.memory_class, options.context_tokens)),
         template_(ParseTemplate()),
-        keys_(*ApiKeys::Make(options.keys)),
+        admins_(options.admins),
+        keys_(*ApiKeys::Make(ApiKeys::Texts{options.keys, options.admins})),
         disk_(OpenDisk(fs)),
         cache_(CacheOptions{.ram_bytes_max = 128 << 10}, *MakePlacement("auto"),
                *MakeEviction("value"), MakeTieredStore(disk_.get())),
@@ -110,11 +113,11 @@ class WholeServer {
 
   // As on SIGHUP. One thread at a time.
   void ReplaceKeys(const std::vector<std::string>& keys) {
-    CHECK(keys_->Know(keys).has_value());
+    CHECK(keys_->Know({keys, admins_}).has_value());
     slot_files_->SetNameSpaces(SavedAsOf(*keys_).name_spaces);
     static_cast<void>(
         service_.Look([this](CheckpointCache* cache) { cache->SetSavedAs(SavedAsOf(*keys_)); }));
-    CHECK(keys_->Replace(keys).has_value());
+    CHECK(keys_->Replace(ApiKeys::Texts{keys, admins_}).has_value());
   }
 
   std::string url() const { return "http://127.0.0.1:" + std::to_string(server_.port()); }
@@ -179,6 +182,7 @@ class WholeServer {
     http.keys = keys_;
     http.error_body = HttpErrorBody;
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
+    http.on_refusal = NoteIn(&served_.refusals);
     return http;
   }
 
@@ -187,6 +191,7 @@ class WholeServer {
   FakeEngine engine_;
   EmbedderOfOnes embedder_;
   const std::unique_ptr<ChatTemplate> template_;
+  const std::vector<std::string> admins_;
   const std::shared_ptr<ApiKeys> keys_;
   const std::unique_ptr<DiskStore> disk_;
   CheckpointCache cache_;

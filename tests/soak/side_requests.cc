@@ -65,7 +65,7 @@ Wish MoveAbout(const Json& talk, SeededText* dice) {
   const std::string slot = "/slots/" + std::to_string(dice->Number(3)) + "?action=";
   switch (dice->Number(6)) {
     case 0:
-      return {"POST", "/cairn/cache/flush", "", {200}};
+      return {"POST", "/cairn/cache/flush", "", {200, 403}};
     case 1:
       return {"POST", slot + "erase", "", {200, 400, 404}};
     case 2:

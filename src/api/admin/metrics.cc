@@ -349,6 +349,7 @@ std::string MetricsText(const MetricsInput& input) {
   page.Sample({{"version", input.version}, {"model", input.model}}, 1);
   AddLlamaServers(input.stats, &page);
   AddRequests(input.stats, &page);
+  AddRefusals(input.refusals, &page);
   page.Gauge("cairn_draining", "1 while the server takes no new requests (/cairn/drain, SIGTERM).",
              input.draining ? 1 : 0);
   AddDrafts(input.stats, &page);

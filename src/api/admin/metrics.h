@@ -10,6 +10,7 @@
 #include <string>
 
 #include "api/admin/explanation.h"
+#include "api/admin/refusals.h"
 #include "chat/spans/span_cache.h"
 #include "events/kv_events.h"
 #include "sched/scheduler.h"
@@ -25,6 +26,7 @@ struct MetricsInput {
   std::map<Explanation::Why, uint64_t> whys;
   bool draining = false;                        // see Drain
   std::optional<KvEventsStats> kv_events = {};  // if they are published
+  RefusalCounts refusals = {};
 };
 
 // Any thread.

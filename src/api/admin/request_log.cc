@@ -72,6 +72,20 @@ Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
   return told;
 }
 
+// Merges two lists of requests, newest first.
+Json Merged(const Json& a, const Json& b, size_t limit) {
+  Json merged = Json::array();
+  size_t next_a = 0;
+  size_t next_b = 0;
+  while (merged.size() < limit && (next_a < a.size() || next_b < b.size())) {
+    const bool takes_a = next_b == b.size() ||
+                         (next_a < a.size() &&
+                          a[next_a]["begun"].get<int64_t>() >= b[next_b]["begun"].get<int64_t>());
+    merged.push_back(takes_a ? a[next_a++] : b[next_b++]);
+  }
+  return merged;
+}
+
 // Reports the end of an answer to its record, also when the generation is dropped before its end.
 class RecordKeeper {
  public:
@@ -111,12 +125,14 @@ void Watch(std::shared_ptr<RequestRecord> record, Generation* generation) {
 
 ApiResult<std::string> RequestsBody(const RequestLog& log,
                                     const std::multimap<std::string, std::string>& params,
-                                    NamespaceId name_space) {
+                                    NamespaceId name_space, const std::vector<Json>& refused) {
   constexpr uint64_t kUsual = 100;
   const auto asked = params.find("limit");
   const auto limit = asked == params.end() ? std::optional(kUsual) : ParseNumber(asked->second);
   if (!limit || *limit == 0) return tl::unexpected(FieldError("limit", "a number above 0"));
-  return ToText(log.List(name_space, *limit));
+  Json listed = log.List(name_space, *limit);
+  for (const Json& list : refused) listed["requests"] = Merged(listed["requests"], list, *limit);
+  return ToText(listed);
 }
 
 RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt,

@@ -125,10 +125,11 @@ void AddExplanation(const std::shared_ptr<const RequestRecord>& record, Json* to
 // Lets the record follow the request's answer. Call before the first Next.
 void Watch(std::shared_ptr<RequestRecord> record, Generation* generation);
 
-// GET /cairn/requests, with `limit`.
+// GET /cairn/requests, with `limit`. `refused`: lists of refused requests to show among them, each
+// newest first (api/admin/refusals.h).
 ApiResult<std::string> RequestsBody(const RequestLog& log,
                                     const std::multimap<std::string, std::string>& params,
-                                    NamespaceId name_space);
+                                    NamespaceId name_space, const std::vector<Json>& refused = {});
 
 }  // namespace cairn
 

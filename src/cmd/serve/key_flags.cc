@@ -21,6 +21,9 @@ void AddKeysOf(const char* variable, std::vector<std::string>* keys) {
   }
 }
 
+// The first of the three words of an admin's line.
+constexpr std::string_view kAdmin = "admin";
+
 void ReplaceAll(const std::string& what, std::string* text) {
   constexpr std::string_view kHidden = "***";
   for (size_t at = text->find(what); at != std::string::npos;
@@ -41,9 +44,17 @@ void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
       ->delimiter(',')
       ->group(group);
   serve
-      ->add_option("--api-key-file", options->api_key_file,
-                   "File with API keys, one per line, optionally with a name before the key; # "
-                   "starts a comment; SIGHUP reloads it")
+      ->add_option("--api-key-admin", options->admin_keys,
+                   "API key that may also do what acts on all clients: drain the server, flush its "
+                   "cache, change LoRA scales, load and unload models; otherwise as --api-key. "
+                   "CAIRN_API_KEY_ADMIN sets it too")
+      ->delimiter(',')
+      ->group(group);
+  serve
+      ->add_option(
+          "--api-key-file", options->api_key_file,
+          "File with API keys, one per line, optionally with a name before the key; admin, "
+          "a name and a key: as --api-key-admin; # starts a comment; SIGHUP reloads it")
       ->group(group);
   serve
       ->add_option("--ssl-key-file", options->ssl_key_file,
@@ -77,35 +88,35 @@ void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
-Result<std::vector<std::string>> ParseKeyFile(std::string_view text) {
-  std::vector<std::string> keys;
+Result<ApiKeys::Texts> ParseKeyFile(std::string_view text) {
+  ApiKeys::Texts texts;
   std::istringstream lines{std::string(text)};
   size_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    std::istringstream words(line);
-    std::string first;
-    if (!(words >> first) || first.starts_with('#')) continue;
-    std::string second;
-    std::string third;
-    words >> second >> third;
-    if (!third.empty()) {
-      return Fail(
-          ErrorCode::kInvalidArgument,
-          "line " + std::to_string(number) + " has more than two words; expected KEY or NAME KEY");
+    std::istringstream split(line);
+    std::vector<std::string> words;
+    for (std::string word; split >> word;) words.push_back(std::move(word));
+    if (words.empty() || words[0].starts_with('#')) continue;
+    const bool is_admin = words.size() == 3 && words[0] == kAdmin;
+    if (words.size() > 2 && !is_admin) {
+      return Fail(ErrorCode::kInvalidArgument,
+                  "line " + std::to_string(number) +
+                      " has more than two words; expected KEY, NAME KEY or admin NAME KEY");
     }
-    keys.push_back(second.empty() ? first : second);
+    (is_admin ? texts.admins : texts.keys).push_back(std::move(words.back()));
   }
-  if (keys.empty())
+  if (texts.keys.empty() && texts.admins.empty())
     return Fail(ErrorCode::kInvalidArgument, "the file has no key; expected one key per line");
-  return keys;
+  return texts;
 }
 
-Result<std::vector<std::string>> KeysOf(const ServeOptions& options) {
-  std::vector<std::string> keys = options.api_keys;
-  AddKeysOf("CAIRN_API_KEY", &keys);
-  AddKeysOf("LLAMA_API_KEY", &keys);
-  if (options.api_key_file.empty()) return keys;
+Result<ApiKeys::Texts> KeysOf(const ServeOptions& options) {
+  ApiKeys::Texts texts{options.api_keys, options.admin_keys};
+  AddKeysOf("CAIRN_API_KEY", &texts.keys);
+  AddKeysOf("LLAMA_API_KEY", &texts.keys);
+  AddKeysOf("CAIRN_API_KEY_ADMIN", &texts.admins);
+  if (options.api_key_file.empty()) return texts;
   const auto text = ReadFile(options.api_key_file);
   if (!text) return Fail(text.error().code, "--api-key-file " + text.error().message);
   const auto more = ParseKeyFile(*text);
@@ -113,8 +124,9 @@ Result<std::vector<std::string>> KeysOf(const ServeOptions& options) {
     return Fail(more.error().code,
                 "--api-key-file '" + options.api_key_file + "': " + more.error().message);
   }
-  keys.insert(keys.end(), more->begin(), more->end());
-  return keys;
+  texts.keys.insert(texts.keys.end(), more->keys.begin(), more->keys.end());
+  texts.admins.insert(texts.admins.end(), more->admins.begin(), more->admins.end());
+  return texts;
 }
 
 Result<std::shared_ptr<TlsCertificate>> CertificateOf(const ServeOptions& options) {

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/server_log.h"
+#include "http/keys.h"
 #include "http/server.h"
 #include "http/tls.h"
 
@@ -18,14 +19,15 @@ namespace cairn {
 
 void AddKeyFlags(CLI::App* serve, ServeOptions* options);
 
-// Parses a key file: one key per line, optionally after a name and a space; lines that are empty or
-// begin with # are ignored. kInvalidArgument if there is no key, or a line has more words; the
-// message has the line's number and none of its text.
-Result<std::vector<std::string>> ParseKeyFile(std::string_view text);
+// Parses a key file: one key per line, optionally after a name and a space; "admin NAME KEY" is an
+// admin's. Lines that are empty or begin with # are ignored. kInvalidArgument if there is no key,
+// or a line has other words; the message has the line's number and none of its text.
+Result<ApiKeys::Texts> ParseKeyFile(std::string_view text);
 
-// Returns all keys of the flags, of the environment (CAIRN_API_KEY, LLAMA_API_KEY) and of the key
-// file, which is read again. Errors are those of ParseKeyFile(), or kNotFound.
-Result<std::vector<std::string>> KeysOf(const ServeOptions& options);
+// Returns all keys of the flags, of the environment (CAIRN_API_KEY, LLAMA_API_KEY,
+// CAIRN_API_KEY_ADMIN) and of the key file, which is read again. Errors are those of
+// ParseKeyFile(), or kNotFound.
+Result<ApiKeys::Texts> KeysOf(const ServeOptions& options);
 
 // Loads the certificate of --ssl-cert-file and --ssl-key-file. Null if neither was given;
 // kInvalidArgument if only one was. Other errors are those of TlsCertificate::Load().

@@ -43,6 +43,7 @@
 #include "cmd/text_models.h"
 #include "engine/llama/llama_engine.h"
 #include "http/page/page.h"
+#include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
 
@@ -300,6 +301,7 @@ class ServeRun {
     served_.grammar = std::move(*grammar);
     HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
+    http.on_refusal = NoteIn(&served_.refusals);
     http_ = std::make_unique<HttpServer>(std::move(http));
     served_.defaults = options_.defaults;
     if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
@@ -319,6 +321,7 @@ class ServeRun {
     }
     served_.request_log.SetLog(logger_.request_sink());
     served_.request_log.SetHintLog(logger_.sink());
+    served_.refusals.SetLog(logger_.sink());
     AddRoutes(http_.get(), &served_);
     AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;

@@ -43,6 +43,7 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = 8080;
   std::vector<std::string> api_keys;
+  std::vector<std::string> admin_keys;
   std::string api_key_file;   // empty if not given
   std::string ssl_cert_file;  // both or none
   std::string ssl_key_file;

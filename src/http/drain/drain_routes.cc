@@ -16,6 +16,7 @@ HttpResponse Unavailable(std::string_view message, std::string_view path) {
   HttpResponse response;
   response.status = 503;
   response.body = HttpErrorBody(503, message, path);
+  response.error_message = message;
   response.headers.emplace_back("Retry-After", kRetryAfterS);
   return response;
 }
@@ -73,16 +74,17 @@ HttpResponse HealthResponse(const Served& served) {
 }
 
 void AddDrainRoutes(HttpServer* server, Served* served) {
-  const auto add = [&](const char* method, Action action) {
-    server->Handle(method, "/cairn/drain", [served, action](const HttpRequest& request) {
+  const auto add = [&](const char* method, Action action, HttpAccess access) {
+    const auto handler = [served, action](const HttpRequest& request) {
       const ChatService* service = served->service.load(std::memory_order_acquire);
       if (service == nullptr) return Unavailable(served->not_ready.load(), request.path);
       return action(*served, *service, request);
-    });
+    };
+    server->Handle(method, "/cairn/drain", handler, access);
   };
-  add("GET", Show);
-  add("POST", Begin);
-  add("DELETE", End);
+  add("GET", Show, HttpAccess::kNeedsKey);
+  add("POST", Begin, HttpAccess::kAdmin);
+  add("DELETE", End, HttpAccess::kAdmin);
 }
 
 }  // namespace cairn

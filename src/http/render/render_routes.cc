@@ -5,13 +5,13 @@
 
 #include "api/anthropic/anthropic.h"
 #include "api/render/render.h"
+#include "http/errors/api_response.h"
 
 namespace cairn {
 namespace {
 
 using Render = ApiResult<std::string> (*)(const ChatService& service, const RenderContext& context,
                                           const RenderRequest& request);
-using ErrorWording = std::string (*)(const ApiError& error);
 
 struct RenderRoute {
   const char* path;
@@ -19,14 +19,6 @@ struct RenderRoute {
   const char* id_prefix;  // of the answers to the request that is rendered
   ErrorWording wording = ErrorBody;
 };
-
-HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording) {
-  HttpResponse response;
-  response.status = error.status;
-  response.body = wording(error);
-  if (error.status == 503) response.headers.emplace_back("Retry-After", "1");
-  return response;
-}
 
 HttpResponse Answer(Served* served, const RenderRoute& route, const HttpRequest& http_request) {
   const ChatService* const service = served->service.load(std::memory_order_acquire);

@@ -90,7 +90,7 @@ void CacheShares::Ask(const ModelLease& lease, const ModelEntry* model,
   const std::string body = ToText(asked);
   request.body = body;
   if (keys_ != nullptr && !keys_->empty()) {
-    request.headers.emplace_back("Authorization", "Bearer " + keys_->known().front().text);
+    request.headers.emplace_back("Authorization", "Bearer " + keys_->AnyText());
   }
   auto connection = ChildConnection::Send(lease.port(), request);
   if (!connection) return;  // the process has died, which is seen elsewhere

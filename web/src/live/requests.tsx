@@ -30,6 +30,7 @@ function Split(props: { request: ServedRequest }) {
 function figures(request: ServedRequest): string {
   const parts: string[] = [];
   const reuse = request.reuse;
+  if (request.status !== undefined) parts.push(String(request.status));
   if (reuse !== undefined) {
     parts.push(`${number(reuse.reused_tokens)} reused, ${number(reuse.computed_tokens)} prefilled`);
   }
@@ -98,12 +99,13 @@ function Item(props: { request: ServedRequest }) {
           <span>{figures(request)}</span>
           <Split request={request} />
         </summary>
+        {request.message !== undefined && <p class="sentence">{request.message}</p>}
         {why !== undefined && <p class="sentence">{why.sentence}</p>}
         {why?.advice !== undefined && <p class="advice">{why.advice}</p>}
         {request.reuse !== undefined && <p class="dim">Resume path: {pathWords(request.reuse)}.</p>}
         {opened.value && <OpenedPrompt request={request} />}
         <p class="dim">
-          {request.api}, {request.id}
+          {request.method} {request.api}, {request.id}
         </p>
       </details>
     </li>

@@ -84,7 +84,10 @@ export interface ServedRequest {
   id: string;
   api: string;
   begun: number; // seconds since 1970
-  state: "waiting" | "answering" | "done" | "cancelled" | "failed";
+  state: "waiting" | "answering" | "done" | "cancelled" | "failed" | "refused";
+  method?: string; // of a refused request, as the next two
+  status?: number;
+  message?: string;
   reuse?: Reuse;
   queue_ms?: number;
   prompt_ms?: number;

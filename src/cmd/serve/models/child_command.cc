@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <initializer_list>
 #include <system_error>
 
 #include "api/json.h"
@@ -20,8 +21,9 @@ std::string OwnProgram() {
   return !error && std::filesystem::exists(path, error) ? path.string() : link;
 }
 
-std::string JoinKeys(std::vector<std::string> keys, const Environment& environment) {
-  for (const char* name : {"CAIRN_API_KEY", "LLAMA_API_KEY"}) {
+std::string JoinKeys(std::vector<std::string> keys, const Environment& environment,
+                     std::initializer_list<const char*> variables) {
+  for (const char* name : variables) {
     const auto found = environment.find(name);
     if (found != environment.end() && !found->second.empty()) keys.push_back(found->second);
   }
@@ -32,7 +34,7 @@ std::string JoinKeys(std::vector<std::string> keys, const Environment& environme
 
 bool IsPassedOn(const std::string& name) {
   return !name.starts_with("LLAMA_ARG_") && !name.starts_with("CAIRN_ROUTER_") &&
-         name != "CAIRN_API_KEY" && name != "LLAMA_API_KEY";
+         name != "CAIRN_API_KEY" && name != "LLAMA_API_KEY" && name != "CAIRN_API_KEY_ADMIN";
 }
 
 }  // namespace
@@ -52,8 +54,11 @@ ChildCommand CommandOf(const ModelEntry& model, size_t number, int64_t cache_ram
   for (const auto& [name, value] : environment) {
     if (IsPassedOn(name)) command.environment.push_back(name + "=" + value);
   }
-  const std::string keys = JoinKeys(options.api_keys, environment);
+  const std::string keys =
+      JoinKeys(options.api_keys, environment, {"CAIRN_API_KEY", "LLAMA_API_KEY"});
   if (!keys.empty()) command.environment.push_back("CAIRN_API_KEY=" + keys);
+  const std::string admins = JoinKeys(options.admin_keys, environment, {"CAIRN_API_KEY_ADMIN"});
+  if (!admins.empty()) command.environment.push_back("CAIRN_API_KEY_ADMIN=" + admins);
   for (std::string& variable : RoutedChildVariables(number)) {
     command.environment.push_back(std::move(variable));
   }

@@ -39,11 +39,13 @@ TEST(ChildCommand, LeavesAModelItsOwnBudget) {
 TEST(ChildCommand, PutsKeysIntoTheEnvironmentAlone) {
   ServeOptions options;
   options.api_keys = {"one", "two"};
+  options.admin_keys = {"boss"};
   options.api_key_file = "/keys";
   const Environment environment = {{"CAIRN_API_KEY", "three"}, {"HOME", "/h"}};
   const ChildCommand command = CommandOf(Entry(), 1, 1, options, environment);
   EXPECT_TRUE(Has(command.argv, "--api-key-file=/keys"));
   EXPECT_TRUE(Has(command.environment, "CAIRN_API_KEY=one,two,three"));
+  EXPECT_TRUE(Has(command.environment, "CAIRN_API_KEY_ADMIN=boss"));
   EXPECT_TRUE(Has(command.environment, "HOME=/h"));
   for (const std::string& argument : command.argv) {
     EXPECT_EQ(argument.find("one"), std::string::npos) << argument;

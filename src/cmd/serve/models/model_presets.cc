@@ -22,10 +22,10 @@ constexpr std::string_view kAllModels = "*";
 
 // Flags of the command line that are the router's own, and are not passed on.
 constexpr std::array<std::string_view, 16> kRouterFlags = {
-    "--host",          "--port",       "--api-key",       "--api-key-file",    "--ssl-key-file",
-    "--ssl-cert-file", "--insecure",   "--cors-origin",   "--max-streams",     "--models-dir",
-    "--models-preset", "--models-max", "--models-memory", "--models-autoload", "--models-ttl",
-    "--cache-ram"};
+    "--host",         "--port",          "--api-key",    "--api-key-admin", "--api-key-file",
+    "--ssl-key-file", "--ssl-cert-file", "--insecure",   "--cors-origin",   "--max-streams",
+    "--models-dir",   "--models-preset", "--models-max", "--models-memory", "--models-autoload",
+    "--models-ttl",   "--cache-ram"};
 // Flags that only a section of one model may have.
 constexpr std::array<std::string_view, 14> kFlagsOfOneModel = {
     "--model",        "--hf-repo",    "--hf-file",          "--model-url", "--alias",

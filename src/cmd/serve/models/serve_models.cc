@@ -24,6 +24,7 @@
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/stop/run_server.h"
 #include "http/page/page.h"
+#include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "router/children/cache_shares.h"
@@ -147,12 +148,14 @@ class RouterRun {
     http.answer_headers = [this](std::string_view path) {
       return std::vector{RequestIdHeader(path, started_unix_s_, ++requests_)};
     };
+    refusals_.SetLog(logger_.sink());
+    http.on_refusal = NoteIn(&refusals_);
     http_ = std::make_unique<HttpServer>(std::move(http));
     proxy_ = std::make_unique<Proxy>(keys_);
     MakeModels(std::move(models));
     parts_ = {
         models_.get(), proxy_.get(), keys_, options_.models.models_max, options_.models.autoload,
-        CAIRN_VERSION};
+        CAIRN_VERSION, &refusals_};
     AddRouterRoutes(http_.get(), &parts_);
     AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
@@ -230,6 +233,7 @@ class RouterRun {
   std::unique_ptr<ModelSet> models_;
   std::unique_ptr<CacheShares> shares_;
   std::unique_ptr<const Proxy> proxy_;
+  Refusals refusals_{&clock_};  // of the router itself
   RouterParts parts_;
   std::unique_ptr<HttpServer> http_;
   std::thread http_thread_;

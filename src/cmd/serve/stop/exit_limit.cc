@@ -12,6 +12,8 @@
 #include <optional>
 #include <thread>
 
+#include "base/process/try_work.h"
+
 namespace cairn {
 
 using std::chrono::steady_clock;
@@ -32,7 +34,9 @@ ExitLimit::ExitLimit(const ServerLog& log) : state_(std::make_shared<State>(log)
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([state = state_] { Wait(state.get()); }).detach();
+  std::thread([state = state_] {
+    static_cast<void>(TryWork([&state] { Wait(state.get()); }));
+  }).detach();
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

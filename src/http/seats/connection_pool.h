@@ -6,8 +6,8 @@
 //
 // Thread-safe. Threads start when they are first needed.
 
-#ifndef CAIRN_HTTP_CONNECTION_POOL_H_
-#define CAIRN_HTTP_CONNECTION_POOL_H_
+#ifndef CAIRN_HTTP_SEATS_CONNECTION_POOL_H_
+#define CAIRN_HTTP_SEATS_CONNECTION_POOL_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -94,4 +94,4 @@ class ConnectionPool {
 
 }  // namespace cairn
 
-#endif  // CAIRN_HTTP_CONNECTION_POOL_H_
+#endif  // CAIRN_HTTP_SEATS_CONNECTION_POOL_H_

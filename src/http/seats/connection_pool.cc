@@ -1,4 +1,4 @@
-#include "http/connection_pool.h"
+#include "http/seats/connection_pool.h"
 
 #include <unistd.h>
 

@@ -1,0 +1,71 @@
+#include "http/requests/request_routes.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "http/errors/api_response.h"
+
+namespace cairn {
+namespace {
+
+// The namespaces whose refused requests the client sees: an admin those of clients without a key,
+// such as one that tries keys.
+std::vector<NamespaceId> SeenBy(const HttpRequest& request) {
+  if (request.is_admin) return {request.key_number, 0};
+  return {request.key_number};
+}
+
+ApiResult<std::string> ListRequests(const Served& served, const HttpRequest& request) {
+  std::vector<Json> refused;
+  for (const NamespaceId name_space : SeenBy(request)) {
+    refused.push_back(served.refusals.List(name_space));
+  }
+  return RequestsBody(served.request_log, request.params, request.key_number, refused);
+}
+
+ApiResult<std::string> FindRequest(const Served& served, const HttpRequest& request) {
+  const std::string& id = request.captures.at("id");
+  for (const NamespaceId name_space : SeenBy(request)) {
+    const Json refused = served.refusals.Find(id, name_space);
+    if (!refused.is_null()) return ToText(refused);
+  }
+  return served.request_log.Find(id, request.key_number);
+}
+
+// Nothing keeps it: a cache between the server and its clients may not know their keys. No page of
+// another site may show it either.
+HttpResponse Thumbnail(const Served& served, const HttpRequest& request) {
+  const auto thumbnail = served.request_log.FindThumbnail(
+      request.captures.at("id"), request.captures.at("index"), request.key_number);
+  if (!thumbnail) return ErrorResponse(thumbnail.error());
+  HttpResponse response;
+  response.content_type = "image/png";
+  response.body.assign((*thumbnail)->begin(), (*thumbnail)->end());
+  response.headers = {{"Cache-Control", "no-store"},
+                      {"X-Content-Type-Options", "nosniff"},
+                      {"Cross-Origin-Resource-Policy", "same-origin"}};
+  return response;
+}
+
+}  // namespace
+
+void AddRequestRoutes(HttpServer* server, Served* served) {
+  server->Handle("GET", "/cairn/requests", [served](const HttpRequest& request) {
+    return ToResponse(ListRequests(*served, request));
+  });
+  server->Handle("GET", "/cairn/requests/:id", [served](const HttpRequest& request) {
+    return ToResponse(FindRequest(*served, request));
+  });
+  server->Handle("GET", "/cairn/requests/:id/thumbnails/:index",
+                 [served](const HttpRequest& request) { return Thumbnail(*served, request); });
+}
+
+std::function<void(const HttpRefusal& refusal)> NoteIn(Refusals* refusals) {
+  return [refusals](const HttpRefusal& refusal) {
+    refusals->Note({refusal.status, refusal.method, refusal.path, refusal.route, refusal.message,
+                    refusal.remote, refusal.key_number});
+  };
+}
+
+}  // namespace cairn

@@ -1,0 +1,23 @@
+// The routes of the list of requests: GET /cairn/requests, those that were refused among them, one
+// request, and the thumbnails of its images.
+
+#ifndef CAIRN_HTTP_REQUESTS_REQUEST_ROUTES_H_
+#define CAIRN_HTTP_REQUESTS_REQUEST_ROUTES_H_
+
+#include <functional>
+
+#include "api/admin/refusals.h"
+#include "http/routes.h"
+#include "http/server.h"
+
+namespace cairn {
+
+// REQUIRES: before server->Bind().
+void AddRequestRoutes(HttpServer* server, Served* served);
+
+// Returns HttpServerOptions::on_refusal for a server with these refusals, which outlive it.
+std::function<void(const HttpRefusal& refusal)> NoteIn(Refusals* refusals);
+
+}  // namespace cairn
+
+#endif  // CAIRN_HTTP_REQUESTS_REQUEST_ROUTES_H_
