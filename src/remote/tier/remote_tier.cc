@@ -250,7 +250,9 @@ std::optional<double> RemoteTier::UploadNext(bool all) {
   }
   if (!upload) return std::nullopt;
   Result<uint64_t> sent = Fail(ErrorCode::kUnavailable, "memory is short");
-  static_cast<void>(TryWork([&] { sent = uploader_.Upload(upload->name); }));
+  const Status tried = TryWork([&] { sent = uploader_.Upload(upload->name); });
+  // A drain does not wait for uploads that fail again and again.
+  if (!tried) static_cast<void>(TryWork([&] { objects_breaker_.Note(tried); }));
   const std::lock_guard lock(mutex_);
   uploading_ = false;
   if (!sent) {

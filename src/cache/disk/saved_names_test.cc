@@ -1,4 +1,4 @@
-#include "cache/saved_names.h"
+#include "cache/disk/saved_names.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 //
 // A value.
 
-#ifndef CAIRN_CACHE_SAVED_NAMES_H_
-#define CAIRN_CACHE_SAVED_NAMES_H_
+#ifndef CAIRN_CACHE_DISK_SAVED_NAMES_H_
+#define CAIRN_CACHE_DISK_SAVED_NAMES_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -63,4 +63,4 @@ class SavedNames {
 
 }  // namespace cairn
 
-#endif  // CAIRN_CACHE_SAVED_NAMES_H_
+#endif  // CAIRN_CACHE_DISK_SAVED_NAMES_H_
