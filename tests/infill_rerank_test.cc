@@ -133,7 +133,7 @@ TEST_F(InfillRerankTest, AModelWhoseTemplateCannotBeReadIsServedForWhatNeedsNone
       {"/v1/messages", question},
       {"/v1/messages/count_tokens", question},
       {"/apply-template", question},
-      {"/v1/responses", Json::object({{"input", "A fish?"}})},
+      {"/v1/responses", Json{{"input", "A fish?"}}},
   };
   for (const auto& [path, body] : requests) {
     const HttpReply reply = Post(path, body);

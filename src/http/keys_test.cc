@@ -65,7 +65,7 @@ TEST(Keys, ASavedNameHangsOnTheKeyAlone) {
 
 TEST(Keys, KnowingAKeyLetsNobodyIn) {
   ApiKeys keys;
-  ASSERT_TRUE(keys.Know({"one"}));
+  ASSERT_TRUE(keys.Know(ApiKeys::Texts{{"one"}}));
   EXPECT_EQ(keys.Match("one"), 0u);
   EXPECT_TRUE(keys.empty());
   EXPECT_EQ(keys.known().size(), 1u);

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::steady_clock;
 
 constexpr int kOk = 200;
 constexpr size_t kUrlBytesMax = 8192;
@@ -63,12 +63,12 @@ bool IsRedirect(int status) {
 // One request. Gets a body, or the address of another one.
 class Fetch {
  public:
-  Fetch(size_t bytes_max, Clock::time_point deadline)
+  Fetch(size_t bytes_max, steady_clock::time_point deadline)
       : bytes_max_(bytes_max), deadline_(deadline) {}
 
   Status Run(const SplitUrl& url, const UrlFetchOptions& options) {
     const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - Clock::now());
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - steady_clock::now());
     const int left_ms = static_cast<int>(left.count());
     if (left_ms <= 0) return tl::unexpected<Error>(Late(options));
     HttpClientOptions client;
@@ -87,7 +87,7 @@ class Fetch {
       return Fail(ErrorCode::kTooLong,
                   "the file has more than " + std::to_string(bytes_max_) + " bytes");
     }
-    if (!IsRedirect(status_) && Clock::now() >= deadline_) {
+    if (!IsRedirect(status_) && steady_clock::now() >= deadline_) {
       return tl::unexpected<Error>(Late(options));
     }
     if (!got) return Fail(ErrorCode::kUnavailable, got.error().message);
@@ -114,13 +114,13 @@ class Fetch {
 
   bool TakeBody(std::string_view chunk) {
     too_long_ = chunk.size() > bytes_max_ - bytes_.size();
-    if (too_long_ || Clock::now() >= deadline_) return false;
+    if (too_long_ || steady_clock::now() >= deadline_) return false;
     bytes_.insert(bytes_.end(), chunk.begin(), chunk.end());
     return true;
   }
 
   const size_t bytes_max_;
-  const Clock::time_point deadline_;
+  const steady_clock::time_point deadline_;
   int status_ = 0;
   std::string location_;
   bool too_long_ = false;
@@ -130,7 +130,7 @@ class Fetch {
 }  // namespace
 
 Result<Bytes> FetchUrl(const std::string& url, size_t bytes_max, const UrlFetchOptions& options) {
-  const auto deadline = Clock::now() + std::chrono::milliseconds(options.time_ms_max);
+  const auto deadline = steady_clock::now() + std::chrono::milliseconds(options.time_ms_max);
   std::string next = url;
   for (size_t redirects = 0; redirects <= options.redirects_max; ++redirects) {
     const auto split = Split(next);

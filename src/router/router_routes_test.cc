@@ -360,7 +360,7 @@ TEST_F(RouterRoutes, ListModelsWithTheirStatus) {
 }
 
 TEST_F(RouterRoutes, ShowNoPathsWithoutAKey) {
-  Serve(4, {"key"});
+  Serve(4, ApiKeys::Texts{{"key"}});
   EXPECT_FALSE(Json::parse(Get("/models").body)["data"][0]["status"].contains("args"));
   EXPECT_TRUE(Json::parse(Get("/models", "key").body)["data"][0]["status"].contains("args"));
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "testing/base/manual_clock.h"
+#include "base/clock.h"
 
 namespace cairn {
 namespace {

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kAllModels = "*";
 
 // Flags of the command line that are the router's own, and are not passed on.
-constexpr std::array<std::string_view, 16> kRouterFlags = {
+constexpr std::array<std::string_view, 17> kRouterFlags = {
     "--host",         "--port",          "--api-key",    "--api-key-admin", "--api-key-file",
     "--ssl-key-file", "--ssl-cert-file", "--insecure",   "--cors-origin",   "--max-streams",
     "--models-dir",   "--models-preset", "--models-max", "--models-memory", "--models-autoload",
