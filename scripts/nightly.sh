@@ -31,7 +31,7 @@ main() {
   mkdir -p "$WORDS_DIR"
   attempt build scripts/build.sh
   attempt build-release scripts/build.sh --release
-  attempt test env FOLDER="$(release_folder)" scripts/test.sh
+  attempt test env CAIRN_ALL_CASES=1 FOLDER="$(release_folder)" scripts/test.sh
   attempt lint scripts/lint.sh --all
   attempt asan scripts/sanitize.sh asan
   attempt tsan scripts/sanitize.sh tsan

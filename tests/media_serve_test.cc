@@ -71,7 +71,7 @@ class MediaServed : public test::ServedTest, public ::testing::WithParamInterfac
   // A conversation of six turns; the first picture is in the first message, the second in the
   // third. The letters are those of the text before, between and behind the pictures.
   Json Talk(size_t turns, char before = 'a', char between = 'b', char behind = 'c') const {
-    Json messages = {Message("system", std::string(kTextBytes, 's'))};
+    Json messages = Json::array({Message("system", std::string(kTextBytes, 's'))});
     for (size_t i = 0; i < turns; ++i) {
       if (i > 0) messages.push_back(Message("assistant", std::string(20, 'x')));
       if (i == 0) {
@@ -80,7 +80,7 @@ class MediaServed : public test::ServedTest, public ::testing::WithParamInterfac
         messages.push_back(Message("user", {TextPart(between), ImagePart(second_)}));
       } else {
         const char letter = i > 2 ? behind : 'n';
-        messages.push_back(Message("user", {TextPart(letter)}));
+        messages.push_back(Message("user", Json::array({TextPart(letter)})));
       }
     }
     return {{"messages", messages}, {"max_tokens", 8}, {"temperature", 0}, {"logprobs", true}};
@@ -257,15 +257,17 @@ std::vector<std::pair<std::string, Json>> RequestsWith(const Bytes& file) {
       {"type", "image"},
       {"source", {{"type", "base64"}, {"media_type", "image/png"}, {"data", base64}}}};
   const Json input = {{"type", "input_image"}, {"image_url", "data:image/png;base64," + base64}};
-  return {{"/v1/chat/completions",
-           {{"messages", {Message("user", {ImagePart(file)})}}, {"max_tokens", 1}}},
-          {"/v1/messages", {{"messages", {Message("user", {block})}}, {"max_tokens", 1}}},
-          {"/v1/responses", {{"input", {Message("user", {input})}}, {"max_output_tokens", 1}}},
-          {"/completion",
-           {{"prompt",
-             {{"prompt_string", "an image in base64: <__media__>"},
-              {"multimodal_data", Json::array({base64})}}},
-            {"n_predict", 1}}}};
+  return {
+      {"/v1/chat/completions",
+       {{"messages", {Message("user", Json::array({ImagePart(file)}))}}, {"max_tokens", 1}}},
+      {"/v1/messages", {{"messages", {Message("user", Json::array({block}))}}, {"max_tokens", 1}}},
+      {"/v1/responses",
+       {{"input", {Message("user", Json::array({input}))}}, {"max_output_tokens", 1}}},
+      {"/completion",
+       {{"prompt",
+         {{"prompt_string", "an image in base64: <__media__>"},
+          {"multimodal_data", Json::array({base64})}}},
+        {"n_predict", 1}}}};
 }
 
 size_t ResidentKib(int pid) {

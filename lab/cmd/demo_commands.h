@@ -1,6 +1,6 @@
 // The subcommands of `cairn-lab` that `make demo` needs: `demo`, and `model`, which makes the file
-// that it plays on. They are a library of their own, so that `cairn-demo`, a program of these alone,
-// builds in a third of the time.
+// that it plays on. They are a library of their own, so that `cairn-demo`, a program of these
+// alone, builds in a third of the time.
 
 #ifndef CAIRN_LAB_CMD_DEMO_COMMANDS_H_
 #define CAIRN_LAB_CMD_DEMO_COMMANDS_H_

@@ -85,7 +85,7 @@ TEST(CommandLineMistake, InAFlagNamesTheNearest) {
             "cairn serve: there is no flag --c; did you mean -c?");
   EXPECT_EQ(SaidOf("serve -m M.gguf --n-gpu-layer 9"),
             "cairn serve: there is no flag --n-gpu-layer; did you mean --n-gpu-layers?");
-  EXPECT_EQ(SaidOf("top --ones"), "cairn top: there is no flag --ones; did you mean --once?");
+  EXPECT_EQ(SaidOf("top --onec"), "cairn top: there is no flag --onec; did you mean --once?");
   EXPECT_EQ(SaidOf("serve -m M.gguf --frobnicate"), "cairn serve: there is no flag --frobnicate");
 }
 

@@ -313,12 +313,14 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
                    return ToResponse(AdaptersBody(service.engine().adapter_sets()));
                  }));
-  server->Handle("POST", "/lora-adapters",
-                 WhenLoaded(served, [](const ChatService& service, const HttpRequest& request) {
+  server->Handle(
+      "POST", "/lora-adapters",
+      WhenLoaded(served,
+                 [](const ChatService& service, const HttpRequest& request) {
                    return ToResponse(SetAdaptersBody(request.body, service.engine().adapter_sets(),
                                                      NamespaceOf(request)));
                  }),
-                 HttpAccess::kAdmin);
+      HttpAccess::kAdmin);
   server->Handle(
       "GET", "/metrics",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {

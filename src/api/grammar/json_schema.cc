@@ -265,7 +265,7 @@ class SchemaWriter {
     return AddRule(place, Join(choices, " | "));
   }
 
-  // What stands beside such a list is merged with each of its schemas, so they are few.
+  // Each of the list's schemas is merged with the keywords beside the list, so they are few.
   bool CheckList(const Json& list, const Path& place) {
     const bool fits = list.is_array() && !list.empty() && list.size() <= kChoicesMax;
     if (!fits) Refuse(place, "a list of 1 to " + std::to_string(kChoicesMax) + " schemas");

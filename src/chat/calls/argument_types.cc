@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// Of one argument: schemas that are looked at, and items of their lists.
+// At most so many schemas, and items of their lists, are read for one argument.
 constexpr size_t kLooksMax = 1000;
 
 // Returns the part of the schema that a reference names; null if there is none.

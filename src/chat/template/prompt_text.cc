@@ -209,7 +209,7 @@ class StandIns {
   }
 
  private:
-  // What a stand-in stands for: a special text, or a medium.
+  // A special text or a medium, for which a stand-in is rendered.
   struct Original {
     std::string text;
     std::shared_ptr<const Medium> medium = {};

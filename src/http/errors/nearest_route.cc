@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/nearest_word.h"
 #include "http/server_words.h"
 
 namespace cairn {
@@ -77,30 +78,13 @@ std::string_view Core(std::string_view path) {
   return path;
 }
 
-// The number of letters to change, insert, leave out or swap with the next one.
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) rows[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
-      rows[i][j] = std::min({rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + change});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return rows[a.size()][b.size()];
-}
-
 // Returns how far `path` is from a route's; kErrorsMax + 1: too far.
 size_t Distance(std::string_view path, std::string_view route) {
   const std::string_view core = Core(path);
   const std::string_view route_core = Core(route);
   const size_t longer = std::max(core.size(), route_core.size());
   if (longer - std::min(core.size(), route_core.size()) > kErrorsMax) return kErrorsMax + 1;
-  const size_t errors = EditDistance(core, route_core);
+  const size_t errors = EditsBetween(core, route_core);
   return errors * kCharactersPerError > longer ? kErrorsMax + 1 : errors;
 }
 
