@@ -274,21 +274,26 @@ void RemoteTier::RunUploads() {
     const bool draining = IsDraining();
     const uint64_t written = written_;
     lock.unlock();
-    std::optional<double> wait_ms = kFailedWaitMs;
-    static_cast<void>(TryWork([&] { wait_ms = UploadNext(draining); }));
+    double wait_ms = kFailedWaitMs;
+    bool is_idle = false;
+    static_cast<void>(TryWork([&] {
+      const std::optional<double> next_ms = UploadNext(draining);
+      is_idle = !next_ms.has_value();
+      wait_ms = next_ms.value_or(kIdleWaitMs);
+    }));
     lock.lock();
-    if (draining && drain_waits_ && !wait_ms && written_ == written) {
+    if (draining && drain_waits_ && is_idle && written_ == written) {
       drained_ = true;
       uploads_.notify_all();
     }
-    const bool failed = wait_ms && *wait_ms == kFailedWaitMs;
+    const bool failed = !is_idle && wait_ms == kFailedWaitMs;
     // A drain has no budget.
-    if (IsDraining() && wait_ms && !failed) continue;
-    if (!wait_ms) {
+    if (IsDraining() && !is_idle && !failed) continue;
+    if (is_idle) {
       const double until_ms = queue_.NextDueMs().value_or(1e18) - options_.clock->NowMs();
       wait_ms = std::clamp(until_ms, 1.0, kIdleWaitMs);
     }
-    uploads_.wait_for(lock, Ms(*wait_ms), [&] {
+    uploads_.wait_for(lock, Ms(wait_ms), [&] {
       const bool more = !failed && IsDraining() && written_ != written;
       return stopped_ || more || IsDraining() != draining;
     });
