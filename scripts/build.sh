@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Configures a build folder when needed and builds it; silent when there is nothing to do.
 # A new build/ is clang's with precompiled headers where clang-19 and lld-19 are installed and CXX
-# names no other compiler: half of the time of gcc's. A folder keeps the preset that it was made with.
+# names no other compiler: half of the time of gcc's. A folder keeps its compiler.
 # Usage: scripts/build.sh [--release | --demo] [--configure] [--no-page] [target...]
 #   --release    by the system's compiler and without precompiled headers, as packages are built: in
-#                build/, or in build-release/ where build/ has another preset
-#   --demo       a new build/ is made by the system's compiler with precompiled headers
+#                build/, or in build-release/ where build/ is clang's
+#   --demo       a new build/ is made as with --release; one that is there is used as it is
 #   --configure  stop after configuring
 #   --no-page    a new build/ gets no web page, whose packages npm would have to fetch first; the
 #                next call without this flag adds it
@@ -44,8 +44,6 @@ choose_preset() {
     cat build/preset
   elif [[ "$COMPILER" == fastest && ! -f build/CMakeCache.txt ]] && can_use_clang; then
     echo clang
-  elif [[ "$COMPILER" == demo && ! -f build/CMakeCache.txt ]]; then
-    echo demo
   else
     echo release
   fi
@@ -78,10 +76,10 @@ main() {
   while [[ "${1:-}" == --* ]]; do
     case "$1" in
       --release)
-        COMPILER=release
+        COMPILER=default
         FOLDER="$(release_folder)"
         ;;
-      --demo) COMPILER=demo ;;
+      --demo) COMPILER=default ;;
       --configure) stop=yes ;;
       --no-page) PAGE=no ;;
       *) fail "unknown argument $1; see the head of scripts/build.sh" ;;

@@ -5,7 +5,7 @@
 # environment is somebody's choice.
 can_use_clang() { [[ -z "${CXX:-}" ]] && have clang++-19 && have ld.lld-19; }
 
-# The folder that holds, or will hold, a build with the preset `release`: build/ unless it has another.
+# The folder that holds, or will hold, a build by the system's compiler: build/ unless clang has it.
 release_folder() {
-  if [[ -f build/preset && "$(<build/preset)" != release ]]; then echo build-release; else echo build; fi
+  if [[ -f build/preset && "$(<build/preset)" == clang ]]; then echo build-release; else echo build; fi
 }
