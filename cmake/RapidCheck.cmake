@@ -10,19 +10,20 @@ if(CAIRN_TESTS)
   cairn_import(cairn_dep_rapidcheck LINK rapidcheck_gtest ${CAIRN_RAPIDCHECK_RUNTIME})
 endif()
 
-# cairn_property_test(NAME SOURCES a_property_test.cc DEPENDS cairn_base [TIMEOUT seconds] [COST seconds])
+# cairn_property_test(NAME SOURCES a_property_test.cc DEPENDS cairn_base [TIMEOUT seconds] [COST seconds]
+#                     [LANE asan|ordinary])
 # A GoogleTest program of RapidCheck's properties. Under ctest its cases are the same in every run;
 # called by hand, the program draws new ones. Under a sanitizer a fifth of them is played.
 function(cairn_property_test name)
   if(NOT CAIRN_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT;COST" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT;COST;LANE" "SOURCES;DEPENDS" ${ARGN})
   set(parameters "seed=1")
   if(CAIRN_SANITIZE)
     string(APPEND parameters " max_success=20")
   endif()
-  cairn_test(${name} LABELS property TIMEOUT "${ARG_TIMEOUT}" COST "${ARG_COST}" SOURCES ${ARG_SOURCES}
+  cairn_test(${name} LABELS property TIMEOUT "${ARG_TIMEOUT}" COST "${ARG_COST}" LANE "${ARG_LANE}" SOURCES ${ARG_SOURCES}
     DEPENDS ${ARG_DEPENDS} cairn_dep_rapidcheck
     PROPERTIES ENVIRONMENT "RC_PARAMS=${parameters}")
 endfunction()
