@@ -27,6 +27,8 @@ readonly TSAN_PROGRAMS=(
 # 40 minutes; .ci/checked then has to stay where it is.
 readonly LIMIT_S=5400
 readonly TSAN_BEGIN_S_MAX=1200
+readonly SYSTEM_COMPILER_S_MAX=180
+readonly OBJECTS_AT_ONCE=8
 FAILED=""
 TOOK=()
 
@@ -65,7 +67,7 @@ report_times() {
 # The programs that a lane's target builds, by their paths in the build folder.
 lane_programs() { ninja -C "$1" -t query "$2" | sed -n 's/^    [|]* *\(.*_\(test\|fuzz\)\)$/\1/p'; }
 
-# The unit and property tests that the change concerns, and all kept cases of the fuzz targets.
+# The unit and property tests that the change concerns, and the kept cases of the fuzz targets.
 asan_lane() {
   local programs
   scripts/sanitize.sh --configure asan
@@ -91,31 +93,29 @@ tsan_lane() {
   fi
 }
 
-# The two programs by the system's compiler and without precompiled headers, of which a file that
-# forgets an include would not compile: all of them, or the objects that the change concerns.
+# What the change concerns of the two programs, by the system's compiler and without precompiled headers:
+# a file that forgets an include does not compile here. Sources that changed come first, then those that
+# read a changed header, until the time is over; `make nightly` builds all.
+compile_as_packages() {
+  local objects=("$@") done=0 begin="$SECONDS"
+  scripts/build.sh --release --no-page --configure || return 1
+  while ((done < ${#objects[@]} && SECONDS - begin < SYSTEM_COMPILER_S_MAX)); do
+    ninja -C "$(release_folder)" "${objects[@]:done:OBJECTS_AT_ONCE}" || return 1
+    done=$((done + OBJECTS_AT_ONCE))
+  done
+  say "system-compiler: $((done < ${#objects[@]} ? done : ${#objects[@]})) of ${#objects[@]} objects"
+}
+
 system_compiler_lane() {
-  local objects=(cairn cairn-lab)
-  if ! build_changed; then
-    mapfile -t objects < <(concerned_objects build | grep -E '^(src|lab)/' | grep -v '_test\.dir/' || true)
-  fi
+  local objects
+  mapfile -t objects < <(concerned_objects build | grep -E '^(src|lab)/' | grep -v '_test\.dir/' || true)
   if [[ "$(release_folder)" == build ]]; then
     say "system-compiler: it built build/ already"
   elif [[ "${#objects[@]}" -eq 0 ]]; then
     say "system-compiler: no source of the programs has changed"
   else
-    step system-compiler scripts/build.sh --release --no-page "${objects[@]}"
+    step system-compiler compile_as_packages "${objects[@]}"
   fi
-}
-
-fuzz_changed() {
-  local targets
-  mapfile -t targets < <(for file in fuzz/*_fuzz.cc; do basename "$file" _fuzz.cc; done)
-  mapfile -t targets < <(concerned_targets "${targets[@]}")
-  if [[ "${#targets[@]}" -eq 0 ]]; then
-    say "fuzz: nothing that the fuzz targets parse has changed"
-    return 0
-  fi
-  step fuzz env FUZZ_SECONDS=6 SEED=1 scripts/fuzz.sh "${targets[@]}"
 }
 
 # Two minutes: two rounds or more.
@@ -139,7 +139,6 @@ in_ci() {
   system_compiler_lane
   asan_lane
   tsan_lane
-  fuzz_changed
   soak_changed
   # Where no Node.js was to be had there is no page, and nothing to test.
   if [[ -d build/web ]]; then step web scripts/web_test.sh; fi

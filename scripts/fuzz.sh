@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets (fuzz/), or those named, with libFuzzer and two sanitizers, FUZZ_SECONDS (60)
 # each, one a processor. What makes one fail is kept in fuzz/cases/, where the ordinary tests play
-# it; what only leads further is kept in build-asan/corpus/ for the next run.
+# it; what only leads further is kept in build-fuzz/corpus/ for the next run.
 # Usage: [FUZZ_SECONDS=60] [SEED=n] scripts/fuzz.sh [target...]
 set -euo pipefail
 
@@ -10,7 +10,7 @@ cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
 
-readonly BUILD="build-asan"
+readonly BUILD="build-fuzz"
 readonly LOGS="$BUILD/logs"
 # Of one input.
 readonly SECONDS_MAX=20
@@ -25,7 +25,7 @@ all_targets() {
 
 # build TARGET...
 build() {
-  scripts/sanitize.sh --configure asan
+  scripts/sanitize.sh --configure fuzz
   ninja -C "$BUILD" "${@/%/_fuzz}"
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The tests under clang's sanitizers. Usage: scripts/sanitize.sh [--configure] asan|tsan [PROGRAM...]
-# asan: addresses and undefined behaviour, in build-asan/, beside the fuzz targets (scripts/fuzz.sh);
-# tsan: threads, in build-tsan/. With the names of test programs (http/http_test) these alone are
-# built, and the tests of what is built are run; else all that ctest knows.
-#   --configure  stop after configuring
+# The tests under clang's sanitizers.
+# Usage: scripts/sanitize.sh asan|tsan [PROGRAM...], scripts/sanitize.sh --configure asan|tsan|fuzz
+# asan: addresses and undefined behaviour, in build-asan/; tsan: threads, in build-tsan/. With the names
+# of test programs (http/http_test) these alone are built, and the tests of what is built are run; else
+# all that ctest knows. Neither optimises: that halves the time of a build, and tests run briefly.
+#   --configure  stop after configuring; fuzz is scripts/fuzz.sh's
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -68,8 +69,8 @@ main() {
     shift
   fi
   lane="${1:-}"
-  case "$lane" in
-    asan | tsan) ;;
+  case "$lane $stop" in
+    "asan "* | "tsan "* | "fuzz 1") ;;
     *) fail "scripts/sanitize.sh takes asan or tsan, and not '$lane'" ;;
   esac
   shift

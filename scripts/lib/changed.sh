@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Which tests and fuzz targets a change concerns. The change is everything since the commit in
+# Which tests and objects a change concerns. The change is everything since the commit in
 # .ci/checked, at which CI or `make nightly` passed: each lane had then run over what the changes
 # before concerned. Without that commit in the history, every file counts as changed.
 
@@ -104,18 +104,6 @@ concerned_programs() {
   done
 }
 
-# concerned_targets NAME...: of fuzz targets, the same.
-concerned_targets() {
-  local target changed
-  changed="$(changed_files)"
-  for target in "$@"; do
-    if build_changed || grep -qE "^fuzz/([^/]*\.h|${target}_fuzz\.cc|$target\.dict|(corpus|cases)/$target/)" <<<"$changed" ||
-      [[ -n "$(concerned_folders "fuzz/${target}_fuzz.cc")" ]]; then
-      echo "$target"
-    fi
-  done
-}
-
 # changed_programs PATH...: those whose own folder has changed. What lies below has threads, and tests of
 # them, of its own.
 changed_programs() {
@@ -128,12 +116,18 @@ changed_programs() {
 }
 
 # concerned_objects FOLDER: of what the build folder has compiled, the objects that read a changed file,
-# by the compiler's own lists of what each object includes.
+# by the compiler's own lists of what each object includes. First those whose own source has changed.
 concerned_objects() {
   changed_files >"$1/changed"
   ninja -C "$1" -t deps 2>/dev/null | awk -v root="$PWD/" '
+    function tell() { if (rank) print rank, object; rank = 0 }
     NR == FNR { changed[root $0] = 1; next }
-    /^[^ ].*: #deps/ { object = $1; sub(/:$/, "", object); told = 0; next }
-    { path = $1; sub(/^\.\.\//, root, path); if (!told && path in changed) { print object; told = 1 } }
-  ' "$1/changed" -
+    /^[^ ].*: #deps/ { tell(); object = $1; sub(/:$/, "", object); next }
+    {
+      path = $1
+      sub(/^\.\.\//, root, path)
+      if (path in changed) rank = (rank == 1 || path ~ /\.cc$/) ? 1 : 2
+    }
+    END { tell() }
+  ' "$1/changed" - | sort | cut -d " " -f 2
 }
