@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/hash.h"
+#include "testing/base/played_share.h"
 #include "testing/store/object_sample.h"
 
 namespace cairn {
@@ -379,7 +380,7 @@ TEST(ObjectHeader, IsRefusedWhereItContradictsItself) {
 }
 
 TEST(ObjectHeader, SurvivesTenThousandFrontsOfGarbage) {
-  for (uint64_t seed = 0; seed < 10'000; ++seed) {
+  for (uint64_t seed = 0; seed < test::Played(10'000); ++seed) {
     Random random(seed);
     Bytes front(Below(&random, 3) * 2000 + Below(&random, 4200));
     for (uint8_t& byte : front) byte = static_cast<uint8_t>(random());
@@ -397,7 +398,7 @@ TEST(ObjectHeader, SurvivesTenThousandFrontsOfGarbage) {
 // Every front that decodes is encoded to the same bytes again: no byte is ignored.
 TEST(ObjectHeader, IsReadFromSealedBytesOnlyIfItIsWrittenAsTheyAre) {
   size_t read = 0;
-  for (uint64_t seed = 0; seed < 20'000; ++seed) {
+  for (uint64_t seed = 0; seed < test::Played(20'000); ++seed) {
     Random random(seed);
     Bytes front = EncodeHeader(seed % 2 == 0 ? test::SampleObject() : RandomHeader(seed % 64));
     for (size_t changes = 1 + Below(&random, 3); changes > 0; --changes) {
@@ -412,7 +413,7 @@ TEST(ObjectHeader, IsReadFromSealedBytesOnlyIfItIsWrittenAsTheyAre) {
     ++read;
     ASSERT_TRUE(EncodeHeader(*header) == front) << "seed " << seed;
   }
-  EXPECT_GT(read, 1000u) << "else this tried little";
+  EXPECT_GT(read, test::Played(1000)) << "else this tried little";
 }
 
 TEST(Payload, HasAChecksumThatEachBitMoves) {
