@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "sched/adapter_name_space.h"
+#include "testing/base/played_share.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 
@@ -156,7 +157,7 @@ TEST(Adapters, NoStateCrossesSetsWhateverIsAsked) {
   size_t reused = 0;
   for (const MemoryClass memory_class : kClasses) {
     ColdAnswers cold(memory_class);
-    for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    for (uint64_t seed = 0; seed < test::Played(kSeeds); ++seed) {
       SCOPED_TRACE(std::string(MemoryClassName(memory_class)) + ", seed " + std::to_string(seed));
       test::FakeDisk disk;
       Players players(seed);
@@ -175,7 +176,7 @@ TEST(Adapters, NoStateCrossesSetsWhateverIsAsked) {
       }
     }
   }
-  EXPECT_GT(reused, 10'000u);
+  EXPECT_GT(reused, test::Played(10'000));
 }
 
 TEST(Adapters, ChangeTheAnswerAndReuseStaysWithinTheirSet) {
