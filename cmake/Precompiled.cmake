@@ -25,7 +25,10 @@ set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler.h\"" "\"sched/sche
 
 # The sanitizers' presets optimise nothing, which halves the time of their builds. What tests run in long
 # loops is worth it all the same: everything but tests and the folders above the scheduler.
-set(CAIRN_OPTIMISED $<$<BOOL:${CAIRN_SANITIZE}>:-O1>)
+set(CAIRN_OPTIMISED "")
+if(CAIRN_SANITIZE)
+  set(CAIRN_OPTIMISED -O1)
+endif()
 
 # cairn_precompiled_kind(KIND HEADERS headers LIBRARIES targets FLAGS flags): a target that holds the
 # compiled headers; the other targets of its kind only use them, and are compiled with the same flags.
