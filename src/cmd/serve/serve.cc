@@ -323,6 +323,7 @@ class ServeRun {
     served_.model.alias = ModelNameOf(options_);
     served_.model.version = CAIRN_VERSION;
     served_.model.id_tag = BeginRoutedChild();
+    served_.refusals.SetIdTag(served_.model.id_tag);
     served_.disk_bytes_max = static_cast<uint64_t>(options_.cache_disk_gib * kBytesPerGib);
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
