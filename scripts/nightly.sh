@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Everything that CI runs in a short form, whole: all tests in a build by the system's compiler, with all
-# generated cases, and under both sanitizers; every fuzz target for a minute, a quarter of an hour of
-# soak, 200 kills, the conformance of all architectures. Takes hours. When all pass, the commit is written to .ci/checked: CI looks at what changed since.
+# Everything that CI runs in a short form, whole: all tests in a build by the system's compiler, with
+# all generated cases, and under both sanitizers; every fuzz target for a minute, a quarter of an
+# hour of soak, 200 kills, the conformance of all architectures. Takes hours. When all pass, the
+# commit is written to .ci/checked: CI looks at what changed since.
 # Usage: [FUZZ_SECONDS=60] [HOURS=0.25] scripts/nightly.sh
 set -euo pipefail
 

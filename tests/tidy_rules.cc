@@ -301,6 +301,14 @@ Complaints CheckTokenizing(const SourceFile& file) {
   return complaints;
 }
 
+Complaints CheckHints(const SourceFile& file) {
+  const bool is_ours = file.path.starts_with("src/") || file.path.starts_with("lab/");
+  if (!is_ours || file.IsTest() || file.path.starts_with("src/base/nearest_word.")) return {};
+  const size_t at = file.text.find("did you mean");
+  if (at == std::string::npos) return {};
+  return {At(file, LineOf(file.text, at), "a hint that is not worded by DidYouMean")};
+}
+
 Complaints CheckUnfinished(const SourceFile& file) {
   Complaints complaints;
   size_t number = 0;

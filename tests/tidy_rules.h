@@ -30,6 +30,8 @@ Complaints CheckThreads(const SourceFile& file);
 // A text of a request goes through PromptLimits before an engine tokenizes it: only the files of
 // src/api that do so, or whose texts are the server's own, call Engine::Tokenize.
 Complaints CheckTokenizing(const SourceFile& file);
+// A hint at what was meant has one wording: that of DidYouMean (base/nearest_word.h).
+Complaints CheckHints(const SourceFile& file);
 // No comment leaves work for later.
 Complaints CheckUnfinished(const SourceFile& file);
 // Identifiers and comments use the field's words: a complaint names an old word of ours with its

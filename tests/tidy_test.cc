@@ -109,6 +109,10 @@ TEST(Tidy, NoTextIsTokenizedUnmeasured) {
   EXPECT_EQ(OfAll(CheckTokenizing), "");
 }
 
+TEST(Tidy, HintsHaveOneWording) {
+  EXPECT_EQ(OfAll(CheckHints), "");
+}
+
 TEST(Tidy, NothingIsLeftForLaterInAComment) {
   EXPECT_EQ(OfAll(CheckUnfinished), "");
 }
@@ -297,6 +301,15 @@ TEST(TidyRules, FindThreadsWhoseBodiesCatchNothing) {
   EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "StartThread(&t, [] { TryWork(run); });\n"})), "");
   EXPECT_EQ(Joined(CheckThreads({"src/a/b.cc", "std::thread thread_;  // std::thread(x)\n"})), "");
   EXPECT_EQ(Joined(CheckThreads({"src/a/b_test.cc", "std::thread thread(run);\n"})), "");
+}
+
+TEST(TidyRules, FindHintsWithAWordingOfTheirOwn) {
+  const std::string code = "\nreturn \"; did you mean \" + word;\n";
+  EXPECT_EQ(Joined(CheckHints({"src/a/b.cc", code})),
+            "src/a/b.cc:2: a hint that is not worded by DidYouMean\n");
+  for (const char* path : {"src/base/nearest_word.cc", "src/a/b_test.cc", "tests/a.cc"}) {
+    EXPECT_EQ(Joined(CheckHints({path, code})), "") << path;
+  }
 }
 
 TEST(TidyRules, FindTextsThatAreTokenizedUnmeasured) {

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "cmd/command_line_mistake.h"
 #include "cmd/version_text.h"
 
 namespace cairn {
@@ -26,12 +27,12 @@ std::optional<int> DemoCommands::Run() const {
 void SetUpLabApp(CLI::App* app) {
   app->set_version_flag("--version", VersionText);
   app->require_subcommand(1);
-  app->failure_message([](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + error.what() + " (see --help)\n";
-  });
 }
 
 std::optional<int> ParseLabArguments(CLI::App* app, std::vector<std::string> arguments) {
+  app->failure_message([typed = arguments](const CLI::App* failed, const CLI::Error& error) {
+    return CommandLineMistake(*failed, typed, error) + "\n";
+  });
   std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 expects
   try {
     app->parse(arguments);

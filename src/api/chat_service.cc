@@ -158,8 +158,9 @@ ApiResult<std::string> ChatService::Render(const Conversation& conversation) con
   return prompts_.Render(conversation);
 }
 
-ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, MarkedMedia media) const {
-  return prompts_.PrepareText(std::move(text), std::move(media));
+ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, MarkedMedia media,
+                                                   NamespaceId name_space) const {
+  return prompts_.PrepareText(std::move(text), std::move(media), name_space);
 }
 
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,

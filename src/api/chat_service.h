@@ -86,7 +86,8 @@ class ChatService {
   // request, and kNextMediumMarker for each medium.
   ApiResult<std::string> Render(const Conversation& conversation) const;
   // See PromptBuilder.
-  ApiResult<PreparedPrompt> PrepareText(std::string text, MarkedMedia media) const;
+  ApiResult<PreparedPrompt> PrepareText(std::string text, MarkedMedia media,
+                                        NamespaceId name_space) const;
   const PromptLimits& limits() const { return prompts_.limits(); }
   // Returns the prompt's tokens as Start would submit them.
   ApiResult<Tokens> PromptTokens(const Conversation& conversation, NamespaceId name_space) const;

@@ -286,7 +286,7 @@ class FrontEnds {
   ApiResult<void> Completion(std::string_view text, CompletionDialect dialect) const {
     const auto body = ParseBody(text);
     if (!body) return tl::unexpected(body.error());
-    auto request = ParseCompletion(service_, *body, {}, dialect);
+    auto request = ParseCompletion(service_, *body, {}, dialect, 0);
     if (!request) return tl::unexpected(request.error());
     request->params.tokens_max = std::min(request->params.tokens_max, kTokensMax);
     const auto started = StartCompletion(service_, std::move(*request), dialect, {}, 0);

@@ -51,9 +51,12 @@ std::string NearestWord(std::string_view word, std::span<const std::string> know
   return nearest;
 }
 
+std::string DidYouMean(std::string_view meant) {
+  return meant.empty() ? "" : "; did you mean " + std::string(meant) + "?";
+}
+
 std::string DidYouMean(std::string_view word, std::span<const std::string> known) {
-  const std::string nearest = NearestWord(word, known);
-  return nearest.empty() ? "" : "; did you mean " + nearest + "?";
+  return DidYouMean(NearestWord(word, known));
 }
 
 }  // namespace cairn

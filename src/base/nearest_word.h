@@ -19,7 +19,10 @@ size_t EditsBetween(std::string_view a, std::string_view b);
 // word of a person. `known` may be in any order, and without duplicates.
 std::string NearestWord(std::string_view word, std::span<const std::string> known);
 
-// Returns "; did you mean WORD?" with the nearest word, or an empty string: the end of a message.
+// Returns "; did you mean WORD?", the end of a message; an empty string if `meant` is empty. Every
+// hint has this wording.
+std::string DidYouMean(std::string_view meant);
+// The same with the known word that is nearest to `word`.
 std::string DidYouMean(std::string_view word, std::span<const std::string> known);
 
 }  // namespace cairn

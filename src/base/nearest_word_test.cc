@@ -33,6 +33,8 @@ TEST(NearestWord, IsNoneWhereNothingIsNear) {
   EXPECT_EQ(NearestWord("", known), "");
   EXPECT_EQ(NearestWord("serve", {}), "");
   EXPECT_EQ(DidYouMean("download", known), "");
+  EXPECT_EQ(DidYouMean(""), "");
+  EXPECT_EQ(DidYouMean("cairn serve"), "; did you mean cairn serve?");
 }
 
 TEST(NearestWord, IsNotLookedForFromATextOfAnyLength) {

@@ -382,6 +382,33 @@ void CheckpointCache::Discard(uint64_t id) {
   ++table_.stats().discarded;
 }
 
+size_t CheckpointCache::DropNameSpaces(const std::function<bool(NamespaceId name_space)>& is_gone) {
+  std::vector<CheckpointId> checkpoints;
+  for (const auto& [id, entry] : table_.entries()) {
+    if (entry.pins == 0 && is_gone(entry.name_space)) checkpoints.push_back(id);
+  }
+  for (const CheckpointId id : checkpoints) table_.Drop(id);
+  std::vector<FullStateId> full_states;
+  for (const auto& [id, whole] : table_.full_states().full_states()) {
+    if (whole.pins == 0 && is_gone(whole.name_space)) full_states.push_back(id);
+  }
+  for (const FullStateId id : full_states) table_.DropFullState(id);
+  // The deepest first, because a segment that others begin in cannot be removed.
+  std::vector<std::pair<size_t, SegmentId>> segments;
+  for (const auto& [id, segment] : table_.segments().segments()) {
+    if (is_gone(segment.name_space)) segments.emplace_back(segment.range.begin, id);
+  }
+  std::sort(segments.rbegin(), segments.rend());
+  size_t dropped = checkpoints.size() + full_states.size();
+  for (const auto& [begin, id] : segments) {
+    const SegmentIndex::Segment& segment = table_.segments().Get(id);
+    if (segment.pins > 0 || segment.children > 0) continue;
+    table_.DropSegment(id);
+    ++dropped;
+  }
+  return dropped;
+}
+
 void CheckpointCache::TakeEvents() {
   uint64_t reads = 0;
   do {

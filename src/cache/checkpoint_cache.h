@@ -30,6 +30,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <utility>
@@ -156,6 +157,10 @@ class CheckpointCache {
   void Unpin(uint64_t id);
   // Removes an object that could not be restored. REQUIRES: it is not pinned.
   void Discard(uint64_t id);
+
+  // Removes all objects of the namespaces for which `is_gone` returns true, from disk too, but for
+  // those that are pinned. Returns the number of them. Costs a walk over all objects.
+  size_t DropNameSpaces(const std::function<bool(NamespaceId name_space)>& is_gone);
 
   // SetSavedAs, TakeEvents and SaveNext do nothing if the store does not save.
   void SetSavedAs(SavedAs saved_as) {

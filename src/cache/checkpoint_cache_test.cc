@@ -321,6 +321,25 @@ TEST(CheckpointCache, MatchSaysWhichCheckpointsHaveTheirKv) {
   EXPECT_FALSE(match.checkpoints[1].kv_stored);
 }
 
+TEST(CheckpointCache, DropsTheNamespacesThatAreGone) {
+  CheckpointCache cache = MakeCache(kPlenty);
+  ASSERT_TRUE(Insert(&cache, "ab", 10));
+  const auto pinned = Insert(&cache, "abcd", 10);
+  ASSERT_TRUE(Insert(&cache, "abcd", 10, kClient + 1));
+  ASSERT_TRUE(Offload(&cache, "abcdXY", 4, kSnapshot));
+  ASSERT_TRUE(cache.InsertFullState(kClient, T("xyz"), {3, {}, {}}, Bytes(10)));
+  ASSERT_TRUE(cache.Pin(*pinned));
+  const auto is_gone = [](NamespaceId name_space) { return name_space == kClient; };
+  EXPECT_EQ(cache.DropNameSpaces(is_gone), 4u) << "a checkpoint, two segments, a full state";
+  cache.CheckInvariants();
+  EXPECT_EQ(Positions(cache.Match(kClient, T("abcd"))), (std::vector<size_t>{4}));
+  EXPECT_EQ(Positions(cache.Match(kClient + 1, T("abcd"))), (std::vector<size_t>{4}));
+  cache.Unpin(*pinned);
+  EXPECT_EQ(cache.DropNameSpaces(is_gone), 1u);
+  EXPECT_TRUE(cache.Match(kClient, T("abcd")).checkpoints.empty());
+  cache.CheckInvariants();
+}
+
 TEST(CheckpointCache, APinnedPathIsNotGivenUp) {
   CheckpointCache cache = MakeCache(2 * kSnapshot + kTrees);
   ASSERT_TRUE(Offload(&cache, "abcdXY", 4, kSnapshot));

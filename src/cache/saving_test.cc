@@ -53,6 +53,26 @@ void SaveAll(CheckpointCache* cache) {
   cache->TakeEvents();
 }
 
+TEST(Saving, WhatIsDroppedWithItsNamespaceIsGoneFromDiskToo) {
+  test::FakeDisk disk;
+  {
+    const auto cache = CacheOn(&disk);
+    Insert(cache.get(), Text(100));
+    SaveAll(cache.get());
+    EXPECT_EQ(cache->DropNameSpaces([](NamespaceId name_space) { return name_space == kClient; }),
+              1u);
+    cache->CheckInvariants();
+  }
+  {
+    const auto cache = CacheOn(&disk);
+    EXPECT_TRUE(cache->Match(kClient, Text(100)).checkpoints.empty());
+    Insert(cache.get(), Text(100));
+    SaveAll(cache.get());
+  }
+  EXPECT_EQ(CacheOn(&disk)->Match(kClient, Text(100)).checkpoints.size(), 1u)
+      << "its name can be used again";
+}
+
 TEST(Saving, WhatWasSavedIsThereForTheNextProcess) {
   test::FakeDisk disk;
   {

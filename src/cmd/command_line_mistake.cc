@@ -103,7 +103,7 @@ std::string NearestFlag(const CLI::App& app, const std::string& flag) {
   return nearest.empty() ? "" : "--" + nearest;
 }
 
-// "; did you mean --ctx-size?", or nothing.
+// What is said behind the name of an unknown flag; may be empty.
 std::string HintOf(const CLI::App& app, const std::string& flag) {
   const bool serves = app.get_name() == kServe;
   if (serves && IsAlwaysSo(WithoutDashes(flag))) {
@@ -114,7 +114,7 @@ std::string HintOf(const CLI::App& app, const std::string& flag) {
   if (meant.empty() && Knows(app, "-" + flag)) meant = "-" + flag;
   if (meant.empty() && flag.starts_with("--") && Knows(app, flag.substr(1))) meant = flag.substr(1);
   if (meant.empty()) meant = NearestFlag(app, flag);
-  return meant.empty() ? "" : "; did you mean " + meant + "?";
+  return DidYouMean(meant);
 }
 
 std::string OfFlag(const CLI::App& app, const std::string& flag) {
@@ -132,7 +132,7 @@ std::string OfFlagBeforeCommand(const Reached& reached, const std::string& flag)
   for (const CLI::App* sub : ShownSubcommands(*reached.app)) {
     if (!Knows(*sub, flag)) continue;
     const std::string way = reached.way + " " + sub->get_name();
-    return flag + " is a flag of " + way + "; did you mean " + way + " " + flag + " …?";
+    return flag + " is a flag of " + way + DidYouMean(way + " " + flag + " …");
   }
   const CLI::App* const serve = reached.app->get_subcommand_no_throw(std::string(kServe));
   return OfFlag(serve != nullptr ? *serve : *reached.app, flag);
@@ -141,18 +141,19 @@ std::string OfFlagBeforeCommand(const Reached& reached, const std::string& flag)
 std::string OfCommand(const Reached& reached) {
   const std::vector<std::string> commands = CommandsOf(*reached.app);
   const std::string list = "the commands are " + JoinNames(commands);
-  const bool is_program = reached.app->get_parent() == nullptr;
+  // Other programs of ours, such as cairn-lab, serve no model.
+  const bool serves = reached.app->get_subcommand_no_throw(std::string(kServe)) != nullptr;
   if (reached.rest.empty()) {
     return "a command is missing: " + list +
-           (is_program ? "; " + std::string(kServeAModel) + "model.gguf" : "");
+           (serves ? "; " + std::string(kServeAModel) + "model.gguf" : "");
   }
   const std::string& word = reached.rest.front();
   if (IsFlag(word)) return OfFlagBeforeCommand(reached, FlagIn(word));
-  if (is_program && IsModelFile(word)) return kServeAModel + word;
-  std::string meant(is_program ? HereOf(word, kOtherCommands) : "");
+  if (serves && IsModelFile(word)) return kServeAModel + word;
+  std::string meant(serves ? HereOf(word, kOtherCommands) : "");
   if (meant.empty()) meant = NearestWord(word, commands);
-  return "there is no command '" + word + "'; " +
-         (meant.empty() ? list : "did you mean " + reached.way + " " + meant + "?");
+  return "there is no command '" + word + "'" +
+         (meant.empty() ? "; " + list : DidYouMean(reached.way + " " + meant));
 }
 
 // Returns the mistake in the arguments of a command that was found; empty if it is not known.
@@ -171,7 +172,7 @@ std::string OfArguments(const Reached& reached) {
   if (reached.app->get_name() != kServe) return "";
   const auto model = std::find_if(left.begin(), left.end(), IsModelFile);
   if (model == left.end()) return "";
-  return *model + " follows no flag; did you mean " + reached.way + " -m " + *model + "?";
+  return *model + " follows no flag" + DidYouMean(reached.way + " -m " + *model);
 }
 
 // A value that is none of those that its flag takes, as CLI::IsMember says it.

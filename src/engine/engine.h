@@ -333,7 +333,7 @@ class Engine {
   virtual AdapterSets* adapter_sets() const { return nullptr; }
   // Computes with the adapters of this set from now on; with the model alone until the first call
   // and after Wake. Cheap if the set is in use already. Engines without adapters ignore it.
-  // kInternal if libllama refuses.
+  // kInternal if libllama refuses; kUnavailable if the set was freed.
   virtual Status UseAdapters(AdapterSets::Number set);
 
   // Unloads the model. Afterwards all sequences are empty, and the functions under "Sequences" must

@@ -112,7 +112,7 @@ class Oracle {
 
   Tokens PromptOf(const Question& question) const {
     if (question.api == Api::kCompletion) {
-      return ParseCompletion(service_, question.body, {}, CompletionDialect::kNative)->prompt;
+      return ParseCompletion(service_, question.body, {}, CompletionDialect::kNative, 0)->prompt;
     }
     return *service_.PromptTokens(ConversationOf(question), 0);
   }

@@ -174,8 +174,9 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
                          const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  return Complete(service, served, dialect, http_request,
-                  ParseCompletion(service, *body, served.defaults, dialect));
+  return Complete(
+      service, served, dialect, http_request,
+      ParseCompletion(service, *body, served.defaults, dialect, NamespaceOf(http_request)));
 }
 
 HttpResponse Infill(const ChatService& service, Served& served, const HttpRequest& http_request) {

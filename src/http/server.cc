@@ -40,6 +40,12 @@ constexpr int kFirstByteMs = 100;
 
 thread_local Exchange* current_exchange = nullptr;
 
+// Returns the number of the key that the request has; 0: none, or a wrong one.
+ApiKeys::Number KeyOf(const ApiKeys& keys, const httplib::Request& request) {
+  const auto number = keys.Match(BearerToken(request.get_header_value("Authorization")));
+  return number != 0 ? number : keys.Match(request.get_header_value("x-api-key"));
+}
+
 }  // namespace
 
 std::string_view HttpRequest::Header(std::string_view name) const {
@@ -202,6 +208,8 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   exchange->content_type = request.get_header_value("Content-Type");
   request.headers.erase("Content-Type");
 
+  // Whatever it is refused for, it is its key's.
+  if (has_keys()) exchange->key_number = KeyOf(*options_.keys, request);
   CheckBrowser(request, exchange);
   if (exchange->preflight || exchange->refusal_status != 0) {
     // The refusal is set already.
@@ -287,11 +295,6 @@ std::string HttpServer::Impl::TooBig(const std::string& how) const {
 
 void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* exchange) const {
   if (!has_keys()) return;
-  const std::string authorization = request.get_header_value("Authorization");
-  exchange->key_number = options_.keys->Match(BearerToken(authorization));
-  if (exchange->key_number == 0) {
-    exchange->key_number = options_.keys->Match(request.get_header_value("x-api-key"));
-  }
   const HttpAccess access = routes_[exchange->match.route].access;
   if (access == HttpAccess::kAdmin && exchange->key_number != 0 &&
       !options_.keys->IsAdmin(exchange->key_number)) {
@@ -300,7 +303,8 @@ void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* excha
   }
   if (exchange->key_number != 0) return;
   if (access == HttpAccess::kPublic || access == HttpAccess::kAlways) return;
-  const bool none = authorization.empty() && !request.has_header("x-api-key");
+  const bool none =
+      request.get_header_value("Authorization").empty() && !request.has_header("x-api-key");
   exchange->RefuseWith(401, std::string(none ? "an API key is required" : "the API key is wrong") +
                                 ": send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"");
   exchange->refusal_headers.emplace_back("WWW-Authenticate", "Bearer");

@@ -215,7 +215,8 @@ TEST_F(HttpServerTest, EveryRefusalIsReportedOnce) {
   ask("POST", "/read/7", "", "x", {401, "POST /read/7", route, "an API key is required", 0});
   ask("POST", "/raed/7", "", "x",
       {404, "POST /raed/7", "", "no route at /raed/7; did you mean POST /read/:id?", 0});
-  ask("GET", "/read/7", key, "", {405, "GET /read/7", "", "/read/7 does not support", 0});
+  ask("POST", "/raed/7", key, "x", {404, "POST /raed/7", "", "no route at /raed/7", 1});
+  ask("GET", "/read/7", key, "", {405, "GET /read/7", "", "/read/7 does not support", 1});
   ask("POST", "/read/7", key, std::string(11, 'x'), {413, "POST /read/7", route, "the request", 1});
   AskFor("POST", "/read/7", key, "known");
   const std::lock_guard<std::mutex> lock(mutex);

@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "api/admin/request_log.h"
 #include "api/json.h"
 #include "api/wall_clock.h"
+#include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "router/error_answer.h"
 #include "router/merged_metrics.h"
@@ -91,7 +93,7 @@ HttpResponse ForwardById(const RouterParts& parts, const HttpRequest& request) {
 
 // Has every ready process answer a GET of `path`; by the model's name.
 std::map<std::string, std::string> AskAll(const RouterParts& parts, const HttpRequest& request,
-                                          const char* path) {
+                                          const std::string& path) {
   std::map<std::string, std::string> bodies;
   HttpRequest own = request;
   own.method = "GET";
@@ -125,6 +127,43 @@ HttpResponse Metrics(const RouterParts& parts, const HttpRequest& request) {
   response.body = merged.Text();
   response.content_type = "text/plain; version=0.0.4; charset=utf-8";
   return response;
+}
+
+// Returns the list in the body of GET /cairn/requests.
+Json RequestsIn(std::string_view body) {
+  const Json told = Json::parse(body, nullptr, /*allow_exceptions=*/false);
+  if (!told.is_object() || !told.contains("requests")) return Json::array();
+  return told.at("requests");
+}
+
+// GET /cairn/requests: those of the named model, or of all that run, and those that the router
+// refused itself.
+HttpResponse ListRequests(const RouterParts& parts, const HttpRequest& request) {
+  const auto limit = RequestsLimit(request.params);
+  if (!limit) return ErrorAnswer(limit.error().status, limit.error().message, request.path);
+  Json listed = Json::array();
+  const auto add = [&](const Json& more) { listed = MergedRequests(listed, more, *limit); };
+  if (!ParamOf(request, "model").empty()) {
+    HttpResponse response = Forward(parts, request);
+    if (response.status != 200) return response;
+    add(RequestsIn(response.body));
+  } else {
+    const std::string path = "/cairn/requests?limit=" + std::to_string(*limit);
+    for (const auto& [model, body] : AskAll(parts, request, path)) add(RequestsIn(body));
+  }
+  if (parts.refusals != nullptr) {
+    for (const Json& refused : RefusedFor(*parts.refusals, request)) add(refused);
+  }
+  return JsonAnswer(ToText({{"requests", std::move(listed)}}));
+}
+
+// GET /cairn/requests/:id.
+HttpResponse FindRequest(const RouterParts& parts, const HttpRequest& request) {
+  if (parts.refusals != nullptr) {
+    const Json refused = FindRefused(*parts.refusals, request);
+    if (!refused.is_null()) return JsonAnswer(ToText(refused));
+  }
+  return ForwardById(parts, request);
 }
 
 // POST /models/load and /models/unload.
@@ -219,8 +258,8 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
   for (const char* path : {"/lora-adapters", "/cairn/cache/flush", "/cairn/drain"}) {
     add("POST", path, Forward, HttpAccess::kAdmin);
   }
-  for (const char* path : {"/slots", "/lora-adapters", "/cairn/requests", "/cairn/cache",
-                           "/cairn/cache/tree", "/cairn/cache/checkpoints/:id", "/cairn/drain"}) {
+  for (const char* path : {"/slots", "/lora-adapters", "/cairn/cache", "/cairn/cache/tree",
+                           "/cairn/cache/checkpoints/:id", "/cairn/drain"}) {
     add("GET", path, Forward);
   }
   add("DELETE", "/cairn/cache/checkpoints/:id", Forward);
@@ -231,9 +270,11 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
   }
   add("POST", "/v1/responses/:id/cancel", ForwardById);
   for (const char* path : {"/v1/responses/:id", "/v1/responses/:id/input_items",
-                           "/cairn/requests/:id", "/cairn/requests/:id/thumbnails/:index"}) {
+                           "/cairn/requests/:id/thumbnails/:index"}) {
     add("GET", path, ForwardById);
   }
+  add("GET", "/cairn/requests", ListRequests);
+  add("GET", "/cairn/requests/:id", FindRequest);
 }
 
 }  // namespace cairn

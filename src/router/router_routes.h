@@ -5,6 +5,7 @@
 //   the body              POST: chat completions, completions, Messages, Responses, embeddings …
 //   ?model=               GET /props, /slots, /cairn/cache …; in other requests too
 //   the id in the path    /v1/responses/:id, /cairn/requests/:id …: the process that knows it
+//   none                  GET /cairn/requests: all processes, and what the router refused itself
 //
 // A request that names no model is for the only one there is, or else the only one loaded.
 

@@ -80,6 +80,11 @@ class InProcessModel final : public Child {
       response.body = "# TYPE cairn_x gauge\ncairn_x 1\n";
       return response;
     });
+    server_->Handle("GET", "/cairn/requests", [this](const HttpRequest&) {
+      HttpResponse response;
+      response.body = R"({"requests":[{"id":"of-)" + name_ + R"(","begun":1,"state":"done"}]})";
+      return response;
+    });
     server_->Handle("GET", "/v1/responses/:id", [this](const HttpRequest& request) {
       HttpResponse response;
       response.status = request.captures.at("id") == "of-" + name_ ? 200 : 404;
@@ -328,6 +333,36 @@ TEST_F(RouterRoutes, WhatActsOnAllClientsNeedsAnAdminsKey) {
   const HttpReply refused = Post("/models/unload", gemma, "boss");
   EXPECT_EQ(refused.status, 403);
   EXPECT_NE(MessageOf(refused).find("admin NAME KEY"), std::string::npos) << refused.body;
+}
+
+TEST_F(RouterRoutes, WhatTheRouterRefusesIsListedAmongTheRequests) {
+  Serve(4, {{"mine", "other"}, {"boss"}});
+  refusals_.SetIdTag("router-");
+  const auto listed = [&](const std::string& query, const std::string& key) {
+    const Json body = Json::parse(Get("/cairn/requests" + query, key).body);
+    std::string ids;
+    for (const Json& row : body["requests"]) ids += row["id"].text() + " ";
+    return ids;
+  };
+  EXPECT_EQ(listed("", "mine"), "");
+  EXPECT_EQ(Post("/v1/completions", R"({"model":"gpt-4"})", "mine").status, 404);
+  EXPECT_EQ(Post("/messages", "{}", "mine").status, 404);
+  EXPECT_EQ(Post("/messages", "{}", "wrong").status, 401);
+  EXPECT_EQ(listed("", "mine"), "refused-router-2 refused-router-1 ");
+  EXPECT_EQ(listed("?limit=1", "mine"), "refused-router-2 ");
+  EXPECT_EQ(listed("", "other"), "");
+  EXPECT_EQ(listed("", "boss"), "refused-router-3 ") << "of clients without a key";
+  Post("/v1/completions", R"({"model":"gemma"})", "mine");
+  Post("/v1/completions", R"({"model":"qwen"})", "mine");
+  EXPECT_EQ(listed("", "mine"), "refused-router-2 refused-router-1 of-gemma of-qwen ");
+  EXPECT_EQ(listed("?model=qwen", "mine"), "refused-router-2 refused-router-1 of-qwen ");
+  EXPECT_EQ(Get("/cairn/requests?limit=0", "mine").status, 400);
+
+  const HttpReply one = Get("/cairn/requests/refused-router-1", "mine");
+  ASSERT_EQ(one.status, 200);
+  EXPECT_EQ(Json::parse(one.body)["status"].get<int>(), 404);
+  EXPECT_EQ(Json::parse(one.body)["api"].text(), "/v1/completions");
+  EXPECT_EQ(Get("/cairn/requests/refused-router-1", "other").status, 404);
 }
 
 TEST_F(RouterRoutes, WhatTheRouterRefusesIsNotedOnceAndWhatAModelRefusesIsNot) {

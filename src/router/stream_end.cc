@@ -1,5 +1,7 @@
 #include "router/stream_end.h"
 
+#include <algorithm>
+
 #include "api/anthropic/anthropic.h"
 #include "api/api_error.h"
 #include "api/json.h"
@@ -47,10 +49,12 @@ StreamEnd::StreamEnd(std::string_view path)
                                                : Api::kOpenAi) {}
 
 void StreamEnd::Pass(std::string_view bytes, std::string* chunk) {
+  // Nothing ends in what is held already, and a long event comes in many pieces.
+  const size_t from = held_.size() - std::min(held_.size(), kEventEnd.size() - 1);
   held_ += bytes;
-  const size_t end = held_.rfind(kEventEnd);
-  if (end == std::string::npos) return;
-  const size_t size = end + kEventEnd.size();
+  const size_t end = std::string_view(held_).substr(from).rfind(kEventEnd);
+  if (end == std::string_view::npos) return;
+  const size_t size = from + end + kEventEnd.size();
   Look(std::string_view(held_).substr(0, size));
   chunk->append(held_, 0, size);
   held_.erase(0, size);

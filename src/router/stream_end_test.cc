@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "base/json.h"
 
 namespace cairn {
@@ -25,6 +27,15 @@ TEST(StreamEnd, PassesCompleteEventsAtOnce) {
   EXPECT_EQ(Passed(&end, ": ping\n\ndata: 2\n\nda"), ": ping\n\ndata: 2\n\n");
   EXPECT_EQ(Passed(&end, "ta: 3\n"), "");
   EXPECT_EQ(Passed(&end, "\n"), "data: 3\n\n");
+}
+
+// Searched from its beginning for each piece, it would take minutes.
+TEST(StreamEnd, AnEventInManyPiecesCostsWhatItIsLong) {
+  StreamEnd end("/v1/responses");
+  const std::string piece(64, 'x');
+  for (size_t i = 0; i < 200'000; ++i) ASSERT_EQ(Passed(&end, piece), "");
+  EXPECT_EQ(Passed(&end, "\n"), "");
+  EXPECT_EQ(Passed(&end, "\n").size(), 200'000 * piece.size() + 2);
 }
 
 TEST(StreamEnd, PassesTheRestOfACompleteStream) {

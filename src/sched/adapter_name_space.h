@@ -14,13 +14,13 @@ namespace cairn {
 inline constexpr unsigned kKeyBits = 20;
 inline constexpr NamespaceId kKeysMax = NamespaceId{1} << kKeyBits;
 
-// The number 0 is the set of a server that was just started. REQUIRES: key < kKeysMax; set < 4096.
-inline NamespaceId WithAdapters(NamespaceId key, uint32_t set) {
+// The number 0 is the set of a server that was just started. REQUIRES: key < kKeysMax; set < 2^44.
+inline NamespaceId WithAdapters(NamespaceId key, uint64_t set) {
   return key | set << kKeyBits;
 }
 
 // The set of adapters (engine/adapters/adapter_sets.h) of a namespace.
-inline uint32_t AdapterSetOf(NamespaceId name_space) {
+inline uint64_t AdapterSetOf(NamespaceId name_space) {
   return name_space >> kKeyBits;
 }
 

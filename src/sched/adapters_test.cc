@@ -110,7 +110,7 @@ class Life {
   NamespaceId Name(const Question& question) {
     const auto set = *engine_.adapter_sets()->SetOf(question.scales);
     const NamespaceId name_space = WithAdapters(question.key, set);
-    const uint64_t name = Hash64(engine_.adapter_sets()->DigestOf(set), question.key + 1);
+    const uint64_t name = Hash64(*engine_.adapter_sets()->DigestOf(set), question.key + 1);
     if (!saved_as_.NameOf(name_space)) {
       saved_as_.name_spaces.Add(name_space, name);
       cache_.SetSavedAs(saved_as_);
@@ -192,6 +192,39 @@ TEST(Adapters, ChangeTheAnswerAndReuseStaysWithinTheirSet) {
   EXPECT_EQ(adapted.end.cost.reused_tokens, 0u);
   EXPECT_EQ(ask({1, 0}).end.cost.reused_tokens, 300u);
   EXPECT_EQ(ask({0, 0}).text, plain.text);
+}
+
+TEST(Adapters, ARequestKeepsItsSetUntilItEnds) {
+  Bench bench(EngineOptions(MemoryClass::kHybrid, 1), {});
+  AdapterSets* const sets = bench.engine.adapter_sets();
+  const auto request_in = [](AdapterSets::Number set) {
+    GenerationRequest request = Bench::Request(TokensOf(std::string(100, 'q')));
+    request.name_space = WithAdapters(0, set);
+    return request;
+  };
+  auto ask_for_many_others = [sets, scale = 2.0F]() mutable {
+    for (size_t i = 0; i < AdapterSets::kSetsMax; ++i) ASSERT_TRUE(sets->SetOf({0, scale++}));
+  };
+  const AdapterSets::Number first = *sets->SetOf({1, 0});
+  const std::string answer = bench.Run(request_in(first)).text;
+  ask_for_many_others();
+  EXPECT_FALSE(sets->Keeps(first)) << "no request has it";
+  EXPECT_EQ(bench.scheduler.Submit(request_in(first)).error().code, ErrorCode::kUnavailable);
+
+  const AdapterSets::Number again = *sets->SetOf({1, 0});
+  EXPECT_NE(again, first);
+  const auto generation = bench.scheduler.Submit(request_in(again));
+  ASSERT_TRUE(generation.has_value());
+  ask_for_many_others();
+  EXPECT_TRUE(sets->Keeps(again)) << "a request waits that has it";
+  bench.scheduler.Step();
+  ask_for_many_others();
+  EXPECT_TRUE(sets->Keeps(again)) << "a request runs that has it";
+  while (bench.scheduler.Step()) {
+  }
+  EXPECT_EQ(Bench::Collect(generation->get()).text, answer);
+  ask_for_many_others();
+  EXPECT_FALSE(sets->Keeps(again));
 }
 
 TEST(Adapters, MoreSetsAreNoLargerShare) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +63,8 @@ struct GenerationRequest {
   // The prompt is a checkpoint's path and gets no answer: its state is loaded into a slot for later
   // requests that continue it (sched/prefetch/preload.h). With tokens_max 0.
   bool preloads = false;
+  // Keeps the set of adapters of `name_space` (AdapterSets::Held); Scheduler::Submit sets it.
+  std::shared_ptr<const void> adapters_held = {};
   // Called by the context thread, before the client receives the end. Not called if the answer
   // failed.
   std::function<void(const FinishedAnswer& answer)> on_answer = {};

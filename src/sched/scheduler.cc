@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sched/adapter_name_space.h"
 #include "sched/prompt_too_long.h"
 
 namespace cairn {
@@ -76,6 +77,11 @@ Status Scheduler::CheckRequest(const GenerationRequest& request) const {
 
 Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
   if (Status good = CheckRequest(request); !good) return tl::unexpected(good.error());
+  if (AdapterSets* const sets = context_.engine->adapter_sets()) {
+    auto held = sets->Hold(AdapterSetOf(request.name_space));
+    if (!held) return tl::unexpected(held.error());
+    request.adapters_held = *std::move(held);
+  }
   auto generation = std::make_shared<Generation>();
   const double now_ms = context_.NowMs();
   std::vector<QueuedRequest> answers(request.answers);

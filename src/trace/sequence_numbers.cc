@@ -19,13 +19,13 @@ void Append(uint64_t first, size_t count, std::vector<BlockRange>* ranges) {
 
 }  // namespace
 
-uint32_t SequenceNumbers::RootOf(uint32_t root) {
+uint32_t SequenceNumbers::RootOf(uint64_t root) {
   const auto [found, is_new] = roots_.try_emplace(root, static_cast<uint32_t>(nodes_.size()));
   if (is_new) nodes_.emplace_back();
   return found->second;
 }
 
-std::optional<std::vector<BlockRange>> SequenceNumbers::Add(uint32_t root, TokenSpan tokens) {
+std::optional<std::vector<BlockRange>> SequenceNumbers::Add(uint64_t root, TokenSpan tokens) {
   if (next_ + tokens.size() > kTraceTokensMax) return std::nullopt;
   ++tick_;
   std::vector<BlockRange> ranges;

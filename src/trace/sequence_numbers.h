@@ -39,7 +39,7 @@ class SequenceNumbers {
 
   // Returns the numbers of `tokens` as few ranges. Sequences with different roots share no number.
   // Returns nullopt if no numbers are left (kTraceTokensMax).
-  std::optional<std::vector<BlockRange>> Add(uint32_t root, TokenSpan tokens);
+  std::optional<std::vector<BlockRange>> Add(uint64_t root, TokenSpan tokens);
 
   uint64_t next() const { return next_; }
   size_t held_tokens() const { return held_tokens_; }
@@ -53,7 +53,7 @@ class SequenceNumbers {
     std::map<Token, uint32_t> children;  // by their first token
   };
 
-  uint32_t RootOf(uint32_t root);
+  uint32_t RootOf(uint64_t root);
   void Split(uint32_t node, size_t at);
   void ForgetOldest();
 
@@ -61,7 +61,7 @@ class SequenceNumbers {
   const size_t tokens_max_;
   size_t held_tokens_ = 0;
   uint64_t tick_ = 0;
-  std::unordered_map<uint32_t, uint32_t> roots_;
+  std::unordered_map<uint64_t, uint32_t> roots_;
   std::vector<Node> nodes_;
 };
 

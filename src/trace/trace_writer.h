@@ -69,7 +69,7 @@ class TraceWriter final : public RequestObserver {
     uint64_t request = 0;
     size_t answer = 0;
     size_t answers = 1;
-    uint32_t name_space = 0;
+    NamespaceId name_space = 0;
     PromptShape shape;
     Tokens tokens;  // the prompt's, then the answer's
     size_t prompt_tokens = 0;
@@ -110,7 +110,7 @@ class TraceWriter final : public RequestObserver {
   uint64_t next_conversation_;
   const uint64_t begin_ms_;
   std::optional<double> first_submitted_ms_;
-  std::map<uint32_t, size_t> name_spaces_;             // numbered in order of appearance
+  std::map<NamespaceId, size_t> name_spaces_;          // numbered in order of appearance
   std::map<uint64_t, std::vector<Ended>> unfinished_;  // requests that have answers still to end
   bool torn_;                                          // the file ends within a line
 

@@ -41,7 +41,7 @@ class PrefixTree {
  public:
   // The value of a node. Zero means none.
   using Value = uint64_t;
-  using RootId = uint32_t;
+  using RootId = uint64_t;
 
   // An opaque node. It lives until Erase is called on it; splits and merges of its edge do not move
   // it.

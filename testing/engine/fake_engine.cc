@@ -180,14 +180,17 @@ Status FakeEngine::DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
 }
 
 Status FakeEngine::UseAdapters(AdapterSets::Number set) {
-  if (adapter_sets_ != nullptr) adapters_in_use_ = set;
+  if (adapter_sets_ == nullptr || adapters_in_use_ == set) return {};
+  auto digest = adapter_sets_->DigestOf(set);
+  if (!digest) return tl::unexpected(digest.error());
+  adapters_digest_ = *std::move(digest);
+  adapters_in_use_ = set;
   return {};
 }
 
 uint64_t FakeEngine::Adapted(uint64_t contribution) const {
-  if (adapter_sets_ == nullptr) return contribution;
-  const std::string digest = adapter_sets_->DigestOf(adapters_in_use_);
-  return digest.empty() ? contribution : HashMix(contribution, Hash64(digest));
+  if (adapters_digest_.empty()) return contribution;
+  return HashMix(contribution, Hash64(adapters_digest_));
 }
 
 Status FakeEngine::DecodeEach(std::span<const NextToken> tokens) {

@@ -170,6 +170,7 @@ class FakeEngine : public Engine {
   const FakeEngineOptions options_;
   std::shared_ptr<AdapterSets> adapter_sets_;  // null without adapters; copies share their numbers
   AdapterSets::Number adapters_in_use_ = 0;
+  std::string adapters_digest_;  // of the set in use
   ModelInfo info_;
   MemoryTraits traits_;
   std::map<SeqId, Sequence> sequences_;

@@ -100,7 +100,7 @@ Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_
 }
 
 Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space) {
-  auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative);
+  auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative, name_space);
   if (!request) return tl::unexpected(request.error());
   const auto adapted = service.WithAdaptersOf(request->options, name_space);
   if (!adapted) return tl::unexpected(adapted.error());

@@ -38,7 +38,7 @@ void Refusals::Note(const Refusal& refusal) {
     const std::string route(refusal.route.empty() ? "none" : refusal.route);
     ++counts_[{refusal.status, route}];
     if (IsWaiting(refusal)) return;
-    Json row = {{"id", "refused-" + std::to_string(++noted_)},
+    Json row = {{"id", "refused-" + id_tag_ + std::to_string(++noted_)},
                 {"api", Shown(refusal.path)},
                 {"begun", NowUnixS()},
                 {"state", "refused"},

@@ -56,6 +56,9 @@ class Refusals {
 
   // Sets the sink for the lines; may be empty. Call before any request.
   void SetLog(LogSink log) { log_ = std::move(log); }
+  // Sets what the ids begin with, where the lists of several servers are shown together. Call
+  // before any request.
+  void SetIdTag(std::string tag) { id_tag_ = std::move(tag); }
 
   void Note(const Refusal& refusal);
   RefusalCounts counts() const;
@@ -79,6 +82,7 @@ class Refusals {
 
   const Clock* const clock_;
   LogSink log_;
+  std::string id_tag_;
   mutable std::mutex mutex_;
   uint64_t noted_ = 0;                              // guarded by mutex_
   RefusalCounts counts_;                            // guarded by mutex_

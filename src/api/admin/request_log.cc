@@ -72,20 +72,6 @@ Json MessagesJson(const std::vector<Explanation::MessageTokens>& messages) {
   return told;
 }
 
-// Merges two lists of requests, newest first.
-Json Merged(const Json& a, const Json& b, size_t limit) {
-  Json merged = Json::array();
-  size_t next_a = 0;
-  size_t next_b = 0;
-  while (merged.size() < limit && (next_a < a.size() || next_b < b.size())) {
-    const bool takes_a = next_b == b.size() ||
-                         (next_a < a.size() &&
-                          a[next_a]["begun"].get<int64_t>() >= b[next_b]["begun"].get<int64_t>());
-    merged.push_back(takes_a ? a[next_a++] : b[next_b++]);
-  }
-  return merged;
-}
-
 // Reports the end of an answer to its record, also when the generation is dropped before its end.
 class RecordKeeper {
  public:
@@ -123,15 +109,36 @@ void Watch(std::shared_ptr<RequestRecord> record, Generation* generation) {
   generation->SetWatcher([keeper](const GenerationEvent& event) { keeper->OnEvent(event); });
 }
 
-ApiResult<std::string> RequestsBody(const RequestLog& log,
-                                    const std::multimap<std::string, std::string>& params,
-                                    NamespaceId name_space, const std::vector<Json>& refused) {
+ApiResult<size_t> RequestsLimit(const std::multimap<std::string, std::string>& params) {
   constexpr uint64_t kUsual = 100;
   const auto asked = params.find("limit");
   const auto limit = asked == params.end() ? std::optional(kUsual) : ParseNumber(asked->second);
   if (!limit || *limit == 0) return tl::unexpected(FieldError("limit", "a number above 0"));
+  return static_cast<size_t>(*limit);
+}
+
+Json MergedRequests(const Json& a, const Json& b, size_t limit) {
+  Json merged = Json::array();
+  size_t next_a = 0;
+  size_t next_b = 0;
+  while (merged.size() < limit && (next_a < a.size() || next_b < b.size())) {
+    const bool takes_a = next_b == b.size() ||
+                         (next_a < a.size() &&
+                          a[next_a]["begun"].get<int64_t>() >= b[next_b]["begun"].get<int64_t>());
+    merged.push_back(takes_a ? a[next_a++] : b[next_b++]);
+  }
+  return merged;
+}
+
+ApiResult<std::string> RequestsBody(const RequestLog& log,
+                                    const std::multimap<std::string, std::string>& params,
+                                    NamespaceId name_space, const std::vector<Json>& refused) {
+  const auto limit = RequestsLimit(params);
+  if (!limit) return tl::unexpected(limit.error());
   Json listed = log.List(name_space, *limit);
-  for (const Json& list : refused) listed["requests"] = Merged(listed["requests"], list, *limit);
+  for (const Json& list : refused) {
+    listed["requests"] = MergedRequests(listed["requests"], list, *limit);
+  }
   return ToText(listed);
 }
 

@@ -125,6 +125,12 @@ void AddExplanation(const std::shared_ptr<const RequestRecord>& record, Json* to
 // Lets the record follow the request's answer. Call before the first Next.
 void Watch(std::shared_ptr<RequestRecord> record, Generation* generation);
 
+// Returns the parameter `limit` of GET /cairn/requests, or the usual one.
+ApiResult<size_t> RequestsLimit(const std::multimap<std::string, std::string>& params);
+
+// Merges two lists of that answer's requests, each newest first, up to `limit`.
+Json MergedRequests(const Json& a, const Json& b, size_t limit);
+
 // GET /cairn/requests, with `limit`. `refused`: lists of refused requests to show among them, each
 // newest first (api/admin/refusals.h).
 ApiResult<std::string> RequestsBody(const RequestLog& log,

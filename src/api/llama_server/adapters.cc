@@ -32,7 +32,8 @@ ApiResult<AdapterSets::Number> FindAdapterSet(
 std::string AdaptersBody(const AdapterSets* sets) {
   Json list = Json::array();
   if (sets == nullptr) return ToText(list);
-  const AdapterScales scales = sets->ScalesOf(sets->standing());
+  // Another request may set others meanwhile, and the set be freed.
+  const AdapterScales scales = sets->ScalesOf(sets->standing()).value_or(AdapterScales{});
   for (size_t i = 0; i < scales.size(); ++i) {
     const Adapter& adapter = sets->adapters()[i];
     list.push_back({{"id", i},
@@ -52,7 +53,11 @@ ApiResult<std::string> SetAdaptersBody(std::string_view body, AdapterSets* sets,
   if (!scales) return tl::unexpected(scales.error());
   const auto set = FindAdapterSet(*scales, sets, owner);
   if (!set) return tl::unexpected(set.error());
-  if (sets != nullptr) sets->SetStanding(*set);
+  if (sets != nullptr) {
+    if (Status stands = sets->SetStanding(*set); !stands) {
+      return tl::unexpected(ToApiError(stands.error()));
+    }
+  }
   return ToText({{"success", true}});
 }
 

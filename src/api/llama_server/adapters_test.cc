@@ -27,9 +27,9 @@ std::string Refusal(const std::string& lora, AdapterSets* sets) {
 TEST(AdaptersApi, ARequestChoosesItsScalesAndOthersAreNotApplied) {
   AdapterSets sets = Two();
   EXPECT_EQ(*SetOf("{}", &sets), 0u);
-  EXPECT_EQ(sets.ScalesOf(*SetOf(R"({"lora": [{"id": 1, "scale": 0.5}]})", &sets)),
+  EXPECT_EQ(*sets.ScalesOf(*SetOf(R"({"lora": [{"id": 1, "scale": 0.5}]})", &sets)),
             (AdapterScales{0, 0.5}));
-  EXPECT_EQ(sets.ScalesOf(*SetOf(R"({"lora": []})", &sets)), (AdapterScales{0, 0}));
+  EXPECT_EQ(*sets.ScalesOf(*SetOf(R"({"lora": []})", &sets)), (AdapterScales{0, 0}));
   EXPECT_EQ(*SetOf(R"({"lora": [{"id": 0, "scale": 1}]})", &sets), 0u);
   EXPECT_EQ(*SetOf(R"({"lora": null})", &sets), 0u);
 }
@@ -60,7 +60,7 @@ TEST(AdaptersApi, TheScalesOfTheServerAreSetAndShown) {
   ASSERT_TRUE(SetAdaptersBody(R"([{"id": 1, "scale": 0.25}])", &sets).has_value());
   EXPECT_EQ(Json::parse(AdaptersBody(&sets))[0]["scale"].get<double>(), 0);
   EXPECT_EQ(Json::parse(AdaptersBody(&sets))[1]["scale"].get<double>(), 0.25);
-  EXPECT_EQ(sets.ScalesOf(*SetOf("{}", &sets)), (AdapterScales{0, 0.25}));
+  EXPECT_EQ(*sets.ScalesOf(*SetOf("{}", &sets)), (AdapterScales{0, 0.25}));
   for (const char* wrong : {"", "{}", "[", R"([{"id": 7, "scale": 1}])"})
     EXPECT_FALSE(SetAdaptersBody(wrong, &sets).has_value()) << wrong;
 }

@@ -46,8 +46,8 @@ class MediaLayouts {
                size_t kept_bytes_max = size_t{16} << 20U);
 
   // Returns the tokens of `medium`. kInvalidArgument if it cannot be decoded or is too small; the
-  // message begins with its place. `owner`: of the request; see MediaDecoder.
-  Result<std::shared_ptr<const LaidOutMedium>> Of(const Medium& medium, uint64_t owner = 0);
+  // message begins with its place. `owner`: the key of the request; see MediaDecoder.
+  Result<std::shared_ptr<const LaidOutMedium>> Of(const Medium& medium, uint64_t owner);
   bool takes_images() const { return encoder_->takes_images(); }
   bool takes_audio() const { return encoder_->takes_audio(); }
 

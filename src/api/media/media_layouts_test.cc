@@ -151,7 +151,7 @@ TEST(MediaLayouts, HaveAThumbnailOfAnImageWithoutDecodingItAgain) {
 
 TEST(MediaLayouts, HaveTheLengthOfARecordingAndNoThumbnail) {
   Built built;
-  const auto layout = built.layouts.Of(*FakeMedium(MediumKind::kAudio, 25, 25, "bird"));
+  const auto layout = built.layouts.Of(*FakeMedium(MediumKind::kAudio, 25, 25, "bird"), 0);
   ASSERT_TRUE(layout.has_value());
   EXPECT_EQ((*layout)->preview.seconds, 2.5);
   EXPECT_EQ((*layout)->preview.width, 0U);
@@ -164,7 +164,7 @@ TEST(MediaLayouts, AreKeptWithinABoundOfBytes) {
   // A thumbnail of noise takes some 28 KiB.
   MediaLayouts layouts(&decoder, &encoder, size_t{70} << 10U);
   const auto thumbnail = [&](const std::string& name) {
-    const auto layout = layouts.Of(*FakeImage(96, 96, name));
+    const auto layout = layouts.Of(*FakeImage(96, 96, name), 0);
     return layout ? (*layout)->preview.thumbnail : std::weak_ptr<const Bytes>();
   };
   const auto a = thumbnail("a");

@@ -32,7 +32,7 @@ class AnswerChoicesTest : public ApiTest {
     return EventsOf(&stream);
   }
   StartedCompletion StartText(const std::string& body, CompletionDialect dialect) {
-    auto request = ParseCompletion(service_, Body(body), GenerationParams{}, dialect);
+    auto request = ParseCompletion(service_, Body(body), GenerationParams{}, dialect, 0);
     return *StartCompletion(service_, std::move(*request), dialect, kIdentity, 0);
   }
   Json Completion(const std::string& body, CompletionDialect dialect) {

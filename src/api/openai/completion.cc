@@ -168,8 +168,8 @@ void ReadResponseFields(FieldReader* fields, std::vector<std::string>* paths) {
 
 ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
                                              const GenerationParams& defaults,
-                                             CompletionDialect dialect) {
-  auto prompt = ReadCompletionPrompt(service, body);
+                                             CompletionDialect dialect, NamespaceId key) {
+  auto prompt = ReadCompletionPrompt(service, body, key);
   if (!prompt) return tl::unexpected(prompt.error());
   CompletionRequest request;
   request.prompt = std::move(prompt->tokens);

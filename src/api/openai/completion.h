@@ -42,9 +42,10 @@ struct CompletionRequest {
   float line_ms_max = 0;
 };
 
+// `key`: the namespace of the client's key.
 ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
                                              const GenerationParams& defaults,
-                                             CompletionDialect dialect);
+                                             CompletionDialect dialect, NamespaceId key);
 
 // Parses all fields but the prompt, which `request` already has.
 ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,

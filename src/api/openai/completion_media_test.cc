@@ -2,14 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/admin/cache_api.h"
 #include "api/llama_server/native.h"
 #include "api/media/media_layouts.h"
 #include "api/openai/completion.h"
+#include "api/render/render.h"
 #include "media/media_tokens.h"
+#include "sched/adapter_name_space.h"
 #include "testing/api/api_fixture.h"
 #include "testing/api/media_samples.h"
 #include "testing/media/fake_media.h"
@@ -23,11 +27,16 @@ using test::PngUrl;
 using test::WavFile;
 
 constexpr size_t kRows = 12;
+constexpr NamespaceId kKey = 7;
 constexpr size_t kMediumTokens = kRows + 2;  // the fake encoder's texts around the rows
 
-// Every file becomes twelve rows.
+// Every file becomes twelve rows. Records for whom it decoded.
 class TwelveRowsDecoder final : public MediaDecoder {
  public:
+  Result<DecodedMedium> DecodeFor(uint64_t owner, const Medium& medium) override {
+    owners.push_back(owner);
+    return Decode(medium);
+  }
   Result<DecodedMedium> Decode(const Medium& medium) override {
     DecodedMedium decoded;
     decoded.kind = medium.kind;
@@ -36,6 +45,8 @@ class TwelveRowsDecoder final : public MediaDecoder {
     decoded.rgb.resize(3 * kRows * kRows);
     return decoded;
   }
+
+  std::vector<uint64_t> owners;
 };
 
 std::string Quoted(const std::string& text) {
@@ -60,7 +71,7 @@ class CompletionMediaTest : public ApiTest {
   static ApiResult<CompletionRequest> Parse(
       const ChatService& service, const std::string& prompt,
       CompletionDialect dialect = CompletionDialect::kNative) {
-    return ParseCompletion(service, Body(R"({"prompt":)" + prompt + "}"), {}, dialect);
+    return ParseCompletion(service, Body(R"({"prompt":)" + prompt + "}"), {}, dialect, kKey);
   }
   CompletionRequest Read(const std::string& prompt) const {
     auto request = Parse(taking_, prompt);
@@ -136,6 +147,36 @@ TEST_F(CompletionMediaTest, BothDialectsTakeMedia) {
   const auto request = Parse(taking_, Object("<__media__>x", kPngA), CompletionDialect::kOpenAi);
   ASSERT_TRUE(request.has_value()) << request.error().message;
   EXPECT_EQ(request->media.size(), 1u);
+}
+
+TEST_F(CompletionMediaTest, AreDecodedForTheKeyOfTheRequest) {
+  const auto prompt_of = [](const std::string& name) {
+    return R"({"prompt":)" + Object("<__media__>x", Quoted(EncodeBase64(PngFile(name)))) + "}";
+  };
+  for (const CompletionDialect dialect : {CompletionDialect::kNative, CompletionDialect::kOpenAi}) {
+    const std::string name = dialect == CompletionDialect::kNative ? "native" : "openai";
+    ASSERT_TRUE(ParseCompletion(taking_, Body(prompt_of(name)), {}, dialect, kKey));
+  }
+  const GenerationParams defaults;
+  const TokenIds plain;
+  const RenderContext context{&defaults, &plain, nullptr, "m"};
+  ASSERT_TRUE(RenderCompletionBody(taking_, context, {prompt_of("rendered"), kKey, "id"}));
+  // It fails later: the scheduler of this test has no encoder.
+  static_cast<void>(PrefetchBody(taking_, prompt_of("prefetched"), kKey, [] { return false; }));
+  EXPECT_EQ(decoder_.owners, std::vector<uint64_t>(4, kKey));
+}
+
+// Else a key with many sets of adapters had as many turns.
+TEST_F(CompletionMediaTest, AreDecodedForTheKeyWhateverItsAdapters) {
+  for (const uint32_t set : {0U, 1U, 9U}) {
+    const std::string chat =
+        R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":")" +
+        PngUrl(std::to_string(set)) + R"("}}]}]})";
+    const auto conversation = ParseConversation(Body(chat), test::TakingRules());
+    ASSERT_TRUE(conversation.has_value());
+    ASSERT_TRUE(taking_.PromptTokens(*conversation, WithAdapters(kKey, set)));
+  }
+  EXPECT_EQ(decoder_.owners, std::vector<uint64_t>(3, kKey));
 }
 
 TEST_F(CompletionMediaTest, MarkersAndItemsMustBeAsMany) {

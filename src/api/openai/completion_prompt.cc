@@ -101,9 +101,9 @@ ApiResult<std::vector<MediumPtr>> ReadMedia(const Json& data, const std::string&
 }
 
 // `text` is the prompt as the client wrote it.
-ApiResult<CompletionPrompt> OfText(const ChatService& service, std::string text,
+ApiResult<CompletionPrompt> OfText(const ChatService& service, NamespaceId key, std::string text,
                                    MarkedText marked) {
-  auto prepared = service.PrepareText(std::move(marked.text), std::move(marked.media));
+  auto prepared = service.PrepareText(std::move(marked.text), std::move(marked.media), key);
   if (!prepared) return tl::unexpected(prepared.error());
   return CompletionPrompt{.tokens = std::move(prepared->tokens),
                           .shape = std::move(prepared->shape),
@@ -111,8 +111,8 @@ ApiResult<CompletionPrompt> OfText(const ChatService& service, std::string text,
                           .text = std::move(text)};
 }
 
-ApiResult<CompletionPrompt> OfObject(const ChatService& service, const Json& prompt,
-                                     const std::string& place) {
+ApiResult<CompletionPrompt> OfObject(const ChatService& service, NamespaceId key,
+                                     const Json& prompt, const std::string& place) {
   const FieldReader fields(prompt, "");
   const Json* text = fields.Find("prompt_string");
   if (text == nullptr || !text->is_string()) {
@@ -124,20 +124,20 @@ ApiResult<CompletionPrompt> OfObject(const ChatService& service, const Json& pro
   const std::string& written = text->text();
   const Json* data = fields.Find("multimodal_data");
   // Without data a marker is only text, as in llama-server.
-  if (data == nullptr) return OfText(service, written, {written, {}});
+  if (data == nullptr) return OfText(service, key, written, {written, {}});
   MediaReader reader(service.media_rules());
   const auto media = ReadMedia(*data, place + ".multimodal_data", &reader);
   if (!media) return tl::unexpected(media.error());
   auto marked = WithMedia(written, *media, place);
   if (!marked) return tl::unexpected(marked.error());
-  return OfText(service, written, *std::move(marked));
+  return OfText(service, key, written, *std::move(marked));
 }
 
-ApiResult<CompletionPrompt> OfOne(const ChatService& service, const Json& prompt,
+ApiResult<CompletionPrompt> OfOne(const ChatService& service, NamespaceId key, const Json& prompt,
                                   const std::string& place) {
-  if (prompt.is_object()) return OfObject(service, prompt, place);
+  if (prompt.is_object()) return OfObject(service, key, prompt, place);
   if (prompt.is_string()) {
-    return OfText(service, prompt.text(), {prompt.text(), {}});
+    return OfText(service, key, prompt.text(), {prompt.text(), {}});
   }
   if (!prompt.is_array()) {
     return tl::unexpected(
@@ -154,13 +154,15 @@ ApiResult<CompletionPrompt> OfOne(const ChatService& service, const Json& prompt
 
 }  // namespace
 
-ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body) {
+ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body,
+                                                 NamespaceId key) {
   const std::string place = "prompt";
   const Json* prompt = FieldReader(body, "").Find(place);
   if (prompt == nullptr) return tl::unexpected(FieldError(place, "a string or tokens"));
   const bool list = IsListOfPrompts(*prompt);
   if (list && prompt->size() > 1) return tl::unexpected(FieldError(place, kOnePrompt));
-  auto read = list ? OfOne(service, (*prompt)[0], place + "[0]") : OfOne(service, *prompt, place);
+  auto read =
+      list ? OfOne(service, key, (*prompt)[0], place + "[0]") : OfOne(service, key, *prompt, place);
   if (read && read->tokens.empty()) {
     return tl::unexpected(FieldError(place, "a prompt of one token or more"));
   }

@@ -20,6 +20,7 @@
 #include "api/json.h"
 #include "api/media/placed_medium.h"
 #include "base/tokens.h"
+#include "cache/segment_index.h"
 #include "policy/prompt_shape.h"
 
 namespace cairn {
@@ -31,9 +32,10 @@ struct CompletionPrompt {
   std::string text = {};  // as the client wrote it; empty for a list of tokens
 };
 
-// Reads the field `prompt` of a request's body. Every error is a 400 that names the part. Any
-// thread.
-ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body);
+// Reads the field `prompt` of a request's body. Every error is a 400 that names the part. `key`:
+// the namespace of the client's key, which takes turns with others at decoding media. Any thread.
+ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body,
+                                                 NamespaceId key);
 
 }  // namespace cairn
 

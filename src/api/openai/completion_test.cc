@@ -14,7 +14,7 @@ const AnswerIdentity kIdentity = {"cmpl-1", "fake", 1700000000};
 class CompletionTest : public ApiTest {
  protected:
   ApiResult<StartedCompletion> Ask(const std::string& body, CompletionDialect dialect) {
-    auto request = ParseCompletion(service_, Body(body), GenerationParams{}, dialect);
+    auto request = ParseCompletion(service_, Body(body), GenerationParams{}, dialect, 0);
     if (!request) return tl::unexpected(request.error());
     return StartCompletion(service_, std::move(*request), dialect, kIdentity, 0);
   }

@@ -9,6 +9,7 @@
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
+#include "sched/adapter_name_space.h"
 
 namespace cairn {
 namespace {
@@ -123,7 +124,8 @@ ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
   return WithNextMediumMarkers(text->text, text->media);
 }
 
-ApiResult<PreparedPrompt> PromptBuilder::PrepareText(std::string text, MarkedMedia media) const {
+ApiResult<PreparedPrompt> PromptBuilder::PrepareText(std::string text, MarkedMedia media,
+                                                     NamespaceId name_space) const {
   const size_t bytes = text.size() - MarkerBytes(media);
   const auto fits = limits_.CheckBytes(TextUse::kPrompt, bytes);
   if (!fits) return tl::unexpected(fits.error());
@@ -132,7 +134,7 @@ ApiResult<PreparedPrompt> PromptBuilder::PrepareText(std::string text, MarkedMed
   prompt.text.text = std::move(text);
   prompt.text.media = std::move(media);
   prompt.adds_bos = engine_->info().adds_bos;
-  if (auto done = TokenizeWith(PromptUse{}, {}, &prompt); !done) {
+  if (auto done = TokenizeWith({.name_space = name_space}, {}, &prompt); !done) {
     return tl::unexpected(done.error());
   }
   prompt.shape.tokens = prompt.tokens.size();
@@ -238,7 +240,7 @@ ApiResult<std::vector<KnownMedium>> PromptBuilder::LayOutMedia(const PromptUse& 
   if (options_.media == nullptr) return known;
   size_t tokens = 0;
   for (const MarkedMedium& marked : prompt->text.media) {
-    auto layout = options_.media->Of(*marked.medium, use.name_space);
+    auto layout = options_.media->Of(*marked.medium, OwnerOf(use.name_space));
     if (!layout) return tl::unexpected(ToApiError(layout.error()));
     PlacedMedium placed{.medium = marked.medium, .preview = (*layout)->preview};
     size_t end = 0;

@@ -96,9 +96,11 @@ class PromptBuilder {
   // request, and media are shown as kNextMediumMarker.
   ApiResult<std::string> Render(Conversation conversation) const;
   // Returns the prompt of a text without template and messages: special tokens are parsed, and what
-  // stands at the places of `media` becomes their tokens. Its shape has the media only. Errors: 400
-  // if the prompt does not fit the context, or if a medium cannot be decoded.
-  ApiResult<PreparedPrompt> PrepareText(std::string text, MarkedMedia media) const;
+  // stands at the places of `media` becomes their tokens, decoded for the key of `name_space`. Its
+  // shape has the media only. Errors: 400 if the prompt does not fit the context, or if a medium
+  // cannot be decoded.
+  ApiResult<PreparedPrompt> PrepareText(std::string text, MarkedMedia media,
+                                        NamespaceId name_space) const;
   // Returns what the explanation of a request needs of its prompt.
   ExplainedPrompt Explain(PreparedPrompt prompt) const;
 

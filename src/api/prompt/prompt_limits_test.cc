@@ -192,7 +192,7 @@ TEST_F(PromptLimitsTest, HoldForEveryTextOfAnAnswersPrompt) {
                 [&](const std::string& body) { return AskResponses(body); });
   for (const CompletionDialect dialect : {CompletionDialect::kNative, CompletionDialect::kOpenAi}) {
     ExpectRefused(Completions(), FarTooLong(), [&](const std::string& body) {
-      return ErrorOf(ParseCompletion(service_, Body(body), GenerationParams{}, dialect));
+      return ErrorOf(ParseCompletion(service_, Body(body), GenerationParams{}, dialect, 0));
     });
   }
 }
@@ -202,7 +202,7 @@ TEST_F(PromptLimitsTest, HoldForPromptsThatAreTokens) {
   for (size_t i = 1; i < engine_.context_tokens(); ++i) ids += ",97";
   const auto error_of = [&](const std::string& prompt) {
     return ErrorOf(ParseCompletion(service_, Body("{\"prompt\":[" + prompt + "]}"), {},
-                                   CompletionDialect::kNative));
+                                   CompletionDialect::kNative, 0));
   };
   EXPECT_EQ(error_of("97").status, 200);
   for (const std::string& prompt : {ids, "\"ab\"," + ids, ids + ",\"ab\""}) {

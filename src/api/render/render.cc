@@ -70,7 +70,7 @@ ApiResult<std::string> RenderCompletionBody(const ChatService& service,
                                             const RenderRequest& request) {
   const auto json = ParseBody(request.body);
   if (!json) return tl::unexpected(json.error());
-  const auto prompt = ReadCompletionPrompt(service, *json);
+  const auto prompt = ReadCompletionPrompt(service, *json, request.name_space);
   if (!prompt) return tl::unexpected(prompt.error());
   bool stream = false;
   FieldReader fields(*json, "");

@@ -12,12 +12,16 @@ namespace {
 // The first bytes after a beginning are parsed at every push, so that text that is not a call is
 // recognized early.
 constexpr size_t kTriedBytes = 256;
+// A longer call is parsed again only after it has grown by a sixteenth, so that a call with many
+// bytes that might end it costs no more than some sixteen times its size.
+constexpr size_t kLongBytes = size_t{16} << 10U;
 
 }  // namespace
 
 CallSplitter::CallSplitter(MakeSyntax make, OfferedTools tools)
     : tools_(std::move(tools)), syntax_(make(&tools_)) {
   begins_.assign(syntax_->begins().begin(), syntax_->begins().end());
+  searches_.resize(begins_.size());
 }
 
 CallSplitter::CallSplitter(const LearnedCalls& learned, OfferedTools tools, bool stream_arguments)
@@ -25,10 +29,11 @@ CallSplitter::CallSplitter(const LearnedCalls& learned, OfferedTools tools, bool
       learned_(std::make_unique<const LearnedSyntax>(learned)),
       stream_arguments_(stream_arguments) {
   for (const LearnedSyntax::Start& start : learned_->starts) begins_.push_back({start.text});
+  searches_.resize(begins_.size());
 }
 
 void CallSplitter::Push(std::string_view content, std::vector<AnswerDelta>* pieces) {
-  held_ += content;
+  held_.Append(content);
   while (Step(false, pieces)) {
   }
 }
@@ -60,7 +65,7 @@ bool CallSplitter::Step(bool finished, std::vector<AnswerDelta>* pieces) {
 bool CallSplitter::ReadWhole(const CallBegin& begin, bool finished,
                              std::vector<AnswerDelta>* pieces) {
   if (!finished && !MayHaveEnded()) return false;
-  CallRead read = syntax_->Read(held_, finished);
+  CallRead read = syntax_->Read(held_.view(), finished);
   if (read.kind == CallRead::Kind::kMore) {
     if (!finished) return false;
     read = CallRead::Text(begin.text.size());
@@ -77,20 +82,20 @@ bool CallSplitter::ReadWhole(const CallBegin& begin, bool finished,
     EmitName(std::move(call.name), "", pieces);
     EmitArguments(std::move(call.arguments), pieces);
   }
-  held_.erase(0, read.size);
+  held_.Drop(read.size);
   return !held_.empty();
 }
 
 bool CallSplitter::ReadOn(bool finished, std::vector<AnswerDelta>* pieces) {
   std::vector<CallEvent> events;
-  const LearnedCallReader::Status status = reader_->Read(held_, finished, &events);
+  const LearnedCallReader::Status status = reader_->Read(held_.view(), finished, &events);
   if (!TakeEvents(&events, pieces)) {
     reader_.reset();
     return !held_.empty();
   }
   if (status == LearnedCallReader::Status::kMore) return false;
   const bool begun = stream_arguments_ && reader_->told() > reader_->end_of_calls();
-  held_.erase(0, begun ? reader_->told() : reader_->end_of_calls());
+  held_.Drop(begun ? reader_->told() : reader_->end_of_calls());
   if (status == LearnedCallReader::Status::kBroken) {
     ++broken_calls_;
     if (!begun && reader_->end_of_calls() == 0) EmitText(begin_size_, pieces);
@@ -123,7 +128,7 @@ bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<Answer
         if (!stream_arguments_) {
           if (!IsJsonObject(arguments_)) {
             ++broken_calls_;
-            held_.erase(0, settled_);
+            held_.Drop(settled_);
             EmitText(event.end - settled_, pieces);
             return false;
           }
@@ -138,17 +143,34 @@ bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<Answer
 }
 
 // Finds the first beginning of a call.
-CallSplitter::Begin CallSplitter::FindBegin() const {
+CallSplitter::Begin CallSplitter::FindBegin() {
   Begin first;
+  if (broken_calls_ >= kBrokenCallsMax) return first;
   for (size_t i = 0; i < begins_.size() && first.at != 0; ++i) {
     const CallBegin& begin = begins_[i];
     if (begin.first_only && begun_) continue;
-    const size_t at = held_.find(begin.text);
+    const size_t at = FindNext(i);
     if (at == std::string::npos || at >= first.at) continue;
-    if (begin.first_only && SkipWhiteSpace(held_, 0) != at) continue;
+    if (begin.first_only && SkipWhiteSpace(held_.view(), 0) != at) continue;
     first = {at, i};
   }
   return first;
+}
+
+// Returns the offset in held_ of the first text that is begins_[number].
+size_t CallSplitter::FindNext(size_t number) {
+  Search& search = searches_[number];
+  const size_t base = held_.dropped();
+  if (search.at != std::string::npos && search.at >= base) return search.at - base;
+  const std::string_view text = begins_[number].text;
+  const std::string_view held = held_.view();
+  const size_t found = held.find(text, std::max(search.searched, base) - base);
+  if (found != std::string::npos) {
+    search.at = base + found;
+  } else {
+    search = {std::string::npos, base + held.size() - std::min(held.size(), text.size() - 1)};
+  }
+  return found;
 }
 
 // Returns the number of bytes at the end of held_ that may become a beginning.
@@ -156,7 +178,7 @@ size_t CallSplitter::BegunSize() const {
   size_t most = 0;
   for (const CallBegin& begin : begins_) {
     size_t size = std::min(held_.size(), begin.text.size() - 1);
-    while (size > most && !held_.ends_with(begin.text.substr(0, size))) --size;
+    while (size > most && !held_.view().ends_with(begin.text.substr(0, size))) --size;
     most = std::max(most, size);
   }
   return most;
@@ -164,27 +186,34 @@ size_t CallSplitter::BegunSize() const {
 
 // Whether the bytes that arrived since the last call may complete the syntax.
 bool CallSplitter::MayHaveEnded() {
-  const size_t from = std::exchange(looked_at_, held_.size());
-  if (held_.size() <= kTriedBytes) return true;
-  return held_.find_first_of(syntax_->last_bytes(), from) != std::string::npos;
+  const size_t size = held_.size();
+  if (size > kLongBytes && size < tried_size_ + tried_size_ / 16) return false;
+  const size_t from = std::exchange(looked_at_, size);
+  const bool may = size <= kTriedBytes || held_.view().find_first_of(syntax_->last_bytes(), from) !=
+                                              std::string_view::npos;
+  if (may) tried_size_ = size;
+  return may;
 }
 
 // White space at the end of the text is held back: it is dropped if a call follows.
 void CallSplitter::EmitText(size_t size, std::vector<AnswerDelta>* pieces) {
-  looked_at_ = 0;
-  space_.append(held_, 0, size);
-  held_.erase(0, size);
-  const size_t end = space_.find_last_not_of(kCallWhiteSpace);
-  if (end == std::string::npos) return;
+  looked_at_ = tried_size_ = 0;
+  const std::string_view text = held_.view().substr(0, size);
+  const size_t last = text.find_last_not_of(kCallWhiteSpace);
+  const size_t end = last == std::string_view::npos ? 0 : space_.size() + last + 1;
+  space_ += text;
+  held_.Drop(text.size());
+  if (end == 0) return;
   begun_ = true;
   behind_call_ = false;
-  pieces->push_back({AnswerDelta::Kind::kContent, space_.substr(0, end + 1)});
-  space_.erase(0, end + 1);
+  std::string white = space_.substr(end);
+  space_.resize(end);
+  pieces->push_back({AnswerDelta::Kind::kContent, std::exchange(space_, std::move(white))});
 }
 
 void CallSplitter::EmitName(std::string name, std::string id, std::vector<AnswerDelta>* pieces) {
   pieces->push_back({AnswerDelta::Kind::kCallBegin, std::move(name), calls_++, std::move(id)});
-  looked_at_ = 0;
+  looked_at_ = tried_size_ = 0;
   space_.clear();
   begun_ = true;
   behind_call_ = true;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/held_text.h"
 #include "chat/calls/calls_syntax.h"
 #include "chat/calls/calls_tools.h"
 #include "chat/learn/calls_learned.h"
@@ -31,7 +32,10 @@ class CallSplitter {
 
   void Push(std::string_view content, std::vector<AnswerDelta>* pieces);
   void Finish(std::vector<AnswerDelta>* pieces);
-  // The number of texts so far that began like a call and are not one.
+  // Behind so many texts that began like a call and are not one, the rest is content: each may have
+  // been read to its end to find that out.
+  static constexpr size_t kBrokenCallsMax = 64;
+  // The number of these texts so far.
   size_t broken_calls() const { return broken_calls_; }
 
  private:
@@ -39,13 +43,19 @@ class CallSplitter {
     size_t at = std::string::npos;
     size_t number = 0;
   };
+  // Where a beginning was looked for, so that no text is searched twice. Offsets in all text.
+  struct Search {
+    size_t at = std::string::npos;  // the first one that was found
+    size_t searched = 0;            // if none was found, none begins before this
+  };
 
   bool Step(bool finished, std::vector<AnswerDelta>* pieces);
   bool ReadWhole(const CallBegin& begin, bool finished, std::vector<AnswerDelta>* pieces);
   bool ReadOn(bool finished, std::vector<AnswerDelta>* pieces);
   bool TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces);
   bool MayHaveEnded();
-  Begin FindBegin() const;
+  Begin FindBegin();
+  size_t FindNext(size_t number);
   size_t BegunSize() const;
   void EmitText(size_t size, std::vector<AnswerDelta>* pieces);
   void EmitName(std::string name, std::string id, std::vector<AnswerDelta>* pieces);
@@ -56,6 +66,7 @@ class CallSplitter {
   const std::unique_ptr<const LearnedSyntax> learned_;
   const bool stream_arguments_ = false;
   std::vector<CallBegin> begins_;
+  std::vector<Search> searches_;             // of begins_
   std::optional<LearnedCallReader> reader_;  // for the calls that held_ begins with
   size_t begin_size_ = 0;                    // size of the CallBegin at the front of held_
   size_t settled_ = 0;                       // bytes of held_ that belong to calls
@@ -64,9 +75,10 @@ class CallSplitter {
   std::string id_;
   std::string arguments_;
 
-  std::string space_;     // white space that the content may continue with
-  std::string held_;      // the text after it
-  size_t looked_at_ = 0;  // bytes of held_ that MayHaveEnded has seen
+  std::string space_;      // white space that the content may continue with
+  HeldText held_;          // the text after it
+  size_t looked_at_ = 0;   // bytes of held_ that MayHaveEnded has seen
+  size_t tried_size_ = 0;  // of held_ when MayHaveEnded last returned true
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
   bool begun_ = false;        // there was content or a call

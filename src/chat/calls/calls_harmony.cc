@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/held_text.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_scan.h"
 #include "chat/parse/json_scanner.h"
@@ -70,7 +71,7 @@ class HarmonyParser final : public AnswerParser {
         kind_(starts_in_reasoning ? AnswerDelta::Kind::kReasoning : AnswerDelta::Kind::kContent) {}
 
   std::vector<AnswerDelta> Push(std::string_view text) override {
-    held_ += text;
+    held_.Append(text);
     return Steps(false);
   }
   std::vector<AnswerDelta> Finish() override { return Steps(true); }
@@ -111,21 +112,21 @@ class HarmonyParser final : public AnswerParser {
 
   bool StepBetween(bool finished, std::vector<AnswerDelta>* pieces) {
     // After `<|start|>assistant` a call may begin with its recipient.
-    if (!seen_tag_ && held_.starts_with(kRecipient)) {
+    if (!seen_tag_ && held_.view().starts_with(kRecipient)) {
       seen_tag_ = true;
       state_ = State::kHeader;
       return true;
     }
-    if (!seen_tag_ && !finished && kRecipient.starts_with(held_)) return false;
-    const size_t begin = SkipWhiteSpace(held_, 0);
-    const bool tag_begun = begin < held_.size() && TagBegun(held_) == begin;
+    if (!seen_tag_ && !finished && kRecipient.starts_with(held_.view())) return false;
+    const size_t begin = SkipWhiteSpace(held_.view(), 0);
+    const bool tag_begun = begin < held_.size() && TagBegun(held_.view()) == begin;
     if (!finished && (begin == held_.size() || tag_begun)) return false;
     if (begin == held_.size()) {
       // An answer of only white space is still an answer.
       if (!seen_tag_) Emit(AnswerDelta::Kind::kContent, held_.size(), pieces);
       return false;
     }
-    const FoundTag found = FindTag(held_, begin);
+    const FoundTag found = FindTag(held_.view(), begin);
     if (found.at != begin) {
       kind_ = AnswerDelta::Kind::kContent;
       state_ = State::kText;
@@ -133,19 +134,19 @@ class HarmonyParser final : public AnswerParser {
     }
     seen_tag_ = true;
     const bool header = BeginsHeader(found.tag) || found.tag == kMessage;
-    held_.erase(0, header ? begin : begin + found.tag.size());
+    Drop(header ? begin : begin + found.tag.size());
     if (header) state_ = State::kHeader;
     return true;
   }
 
   bool StepHeader(bool finished, std::vector<AnswerDelta>* pieces) {
-    FoundTag found = FindTag(held_, 0);
+    FoundTag found = FindTag(held_.view(), searched_);
     while (found.at != std::string_view::npos && found.tag != kMessage &&
            (BeginsHeader(found.tag) || found.tag == kConstrain)) {
-      found = FindTag(held_, found.at + 1);
+      found = FindTag(held_.view(), found.at + 1);
     }
-    if (found.at == std::string_view::npos && !finished) return false;
-    const std::string_view header = std::string_view(held_).substr(0, found.at);
+    if (found.at == std::string_view::npos && !finished) return WaitForTag();
+    const std::string_view header = held_.view().substr(0, found.at);
     const bool to_somebody = header.find(kRecipient) != std::string_view::npos;
     if (found.tag == kMessage) {
       header_ = header;
@@ -153,7 +154,8 @@ class HarmonyParser final : public AnswerParser {
                                                          : AnswerDelta::Kind::kContent;
       body_ = found.at + kMessage.size();
       state_ = to_somebody ? State::kCall : State::kText;
-      if (!to_somebody) held_.erase(0, body_);
+      searched_ = body_;
+      if (!to_somebody) Drop(body_);
       return true;
     }
     // It ends without a message: the beginning of a call becomes text; anything else is dropped.
@@ -161,32 +163,32 @@ class HarmonyParser final : public AnswerParser {
       ++broken_calls_;
       Emit(AnswerDelta::Kind::kContent, header.size(), pieces);
     } else {
-      held_.erase(0, header.size());
+      Drop(header.size());
     }
     state_ = State::kBetween;
     return !held_.empty();
   }
 
   bool StepText(bool finished, std::vector<AnswerDelta>* pieces) {
-    const FoundTag found = FindTag(held_, 0);
+    const FoundTag found = FindTag(held_.view(), 0);
     if (found.at == std::string_view::npos) {
-      Emit(kind_, finished ? held_.size() : TagBegun(held_), pieces);
+      Emit(kind_, finished ? held_.size() : TagBegun(held_.view()), pieces);
       return false;
     }
     Emit(kind_, found.at, pieces);
     if (EndsMessage(found.tag)) {
       state_ = State::kBetween;
     } else {
-      held_.erase(0, found.tag.size());
+      Drop(found.tag.size());
     }
     return true;
   }
 
   // Finds the first tag from `from` on that ends a message.
   FoundTag FindEnd(size_t from) const {
-    FoundTag found = FindTag(held_, from);
+    FoundTag found = FindTag(held_.view(), from);
     while (found.at != std::string_view::npos && !EndsMessage(found.tag)) {
-      found = FindTag(held_, found.at + 1);
+      found = FindTag(held_.view(), found.at + 1);
     }
     return found;
   }
@@ -199,29 +201,29 @@ class HarmonyParser final : public AnswerParser {
     std::string_view name = WordBehind(header_, " to=");
     if (name.starts_with("functions.")) name.remove_prefix(std::string_view("functions.").size());
     if (stream_arguments_ && tools_.Has(name)) {
-      const size_t begin = SkipWhiteSpace(held_, body_);
+      const size_t begin = SkipWhiteSpace(held_.view(), body_);
       if (begin == held_.size() && !finished) return false;
-      if (begin < held_.size() && held_[begin] == '{') {
+      if (begin < held_.size() && held_.view()[begin] == '{') {
         BeginCall(name, pieces);
-        held_.erase(0, begin);
+        Drop(begin);
         json_.emplace();
         state_ = State::kArguments;
         return true;
       }
     }
-    FoundTag found = FindEnd(body_);
+    FoundTag found = FindEnd(searched_);
     if (found.at == std::string_view::npos) {
-      if (!finished) return false;
+      if (!finished) return WaitForTag();
       found.at = held_.size();  // the end token <|call|> is not part of the answer's text
     }
-    const std::string_view body = std::string_view(held_).substr(body_, found.at - body_);
+    const std::string_view body = held_.view().substr(body_, found.at - body_);
     if (tools_.Has(name) && IsJsonObject(body)) {
       const size_t begin = SkipWhiteSpace(body, 0);
       const std::string_view object =
           body.substr(begin, body.find_last_not_of(kCallWhiteSpace) + 1 - begin);
       BeginCall(name, pieces);
       pieces->push_back({AnswerDelta::Kind::kCallArguments, std::string(object), calls_ - 1, {}});
-      held_.erase(0, found.at);
+      Drop(found.at);
     } else {
       ++broken_calls_;
       const bool ended = !found.tag.empty() && !BeginsHeader(found.tag);
@@ -236,17 +238,21 @@ class HarmonyParser final : public AnswerParser {
     using Status = JsonScanner::Status;
     const FoundTag found = FindEnd(0);
     const bool ended = found.at != std::string_view::npos;
-    const size_t end = ended ? found.at : finished ? held_.size() : TagBegun(held_);
+    const size_t end = ended ? found.at : finished ? held_.size() : TagBegun(held_.view());
+    const std::string_view held = held_.view();
     Status status = Status::kMore;
     size_t at = 0;
     while (at < end && status == Status::kMore) {
-      status = json_->Push(held_[at]);
+      status = json_->Push(held[at]);
       at += status == Status::kInvalid ? 0 : 1;
     }
     if (at > 0) {
-      pieces->push_back({AnswerDelta::Kind::kCallArguments, held_.substr(0, at), calls_ - 1, {}});
+      pieces->push_back({AnswerDelta::Kind::kCallArguments,
+                         std::string(held_.view().substr(0, at)),
+                         calls_ - 1,
+                         {}});
     }
-    held_.erase(0, at);
+    Drop(at);
     if (status == Status::kMore && !ended && !finished) return false;
     if (status != Status::kEnd) ++broken_calls_;
     // If the arguments stop being valid, the rest is content.
@@ -257,15 +263,27 @@ class HarmonyParser final : public AnswerParser {
 
   void Emit(AnswerDelta::Kind kind, size_t size, std::vector<AnswerDelta>* pieces) {
     if (size == 0) return;
-    pieces->push_back({kind, held_.substr(0, size), 0, {}});
-    held_.erase(0, size);
+    pieces->push_back({kind, std::string(held_.view().substr(0, size)), 0, {}});
+    Drop(size);
+  }
+
+  void Drop(size_t size) {
+    held_.Drop(size);
+    searched_ = 0;
+  }
+
+  // The tag that decides is not there yet, but may have begun. Returns false.
+  bool WaitForTag() {
+    searched_ = std::max(searched_, held_.size() - std::min(held_.size(), kConstrain.size()));
+    return false;
   }
 
   const OfferedTools tools_;
   const bool stream_arguments_;
   State state_;
   AnswerDelta::Kind kind_;  // kText: the kind of the message
-  std::string held_;
+  HeldText held_;
+  size_t searched_ = 0;              // kHeader and kCall: bytes of held_ without a tag that decides
   std::string header_;               // kCall: the header of the message
   size_t body_ = 0;                  // offset in held_ of that message's text
   std::optional<JsonScanner> json_;  // kArguments: scans the call's arguments

@@ -10,9 +10,10 @@
 //
 // Values are bare text; the tool's schema gives their JSON types.
 
-#include <algorithm>
 #include <array>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "chat/calls/argument_types.h"
 #include "chat/calls/calls_json.h"
@@ -120,11 +121,12 @@ class QwenXmlCalls final : public CallSyntax {
   std::string Arguments(const std::string& name, const std::vector<Parameter>& parameters) const {
     const auto schema = tools_->schemas.find(name);
     const ArgumentTypes types(schema == tools_->schemas.end() ? nullptr : schema->second);
+    // If a parameter is repeated, the last one counts.
+    std::unordered_map<std::string_view, const Parameter*> last;
+    for (const Parameter& parameter : parameters) last[parameter.name] = &parameter;
     std::string json = "{";
     for (const Parameter& parameter : parameters) {
-      // If a parameter is repeated, the last one counts.
-      const auto same = [&](const Parameter& other) { return other.name == parameter.name; };
-      if (std::any_of(&parameter + 1, parameters.data() + parameters.size(), same)) continue;
+      if (last.at(parameter.name) != &parameter) continue;
       if (json.size() > 1) json += ", ";
       json += JsonString(parameter.name) + ": " + types.Value(parameter.name, parameter.value);
     }

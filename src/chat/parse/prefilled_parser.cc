@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/held_text.h"
+
 namespace cairn {
 namespace {
 
@@ -24,13 +26,15 @@ class PrefilledParser final : public AnswerParser {
     constexpr std::string_view kProbe = "x";
     const auto other = MakeAnswerParser(format);
     other->Push(prefilled);
+    std::string held;
     for (const auto& pieces : {other->Push(kProbe), other->Finish()}) {
       for (const AnswerDelta& piece : pieces) {
-        if (!IsCall(piece)) held_ += piece.text;
+        if (!IsCall(piece)) held += piece.text;
       }
     }
-    const bool in_call = !held_.ends_with(kProbe);
-    if (!in_call) held_.resize(held_.size() - kProbe.size());
+    const bool in_call = !held.ends_with(kProbe);
+    if (!in_call) held.resize(held.size() - kProbe.size());
+    held_.Append(held);
     if (!in_call) pending_.clear();
     if (!pending_.empty()) first_call_ = pending_.front().call;
   }
@@ -58,7 +62,7 @@ class PrefilledParser final : public AnswerParser {
       if (IsCall(piece)) {
         // Clients count the calls that they receive.
         if (!first_call_) first_call_ = piece.call;
-        held_.clear();
+        held_.Drop(held_.size());
       } else if (!held_.empty() && !DropHeld(&piece.text)) {
         continue;
       }
@@ -72,20 +76,21 @@ class PrefilledParser final : public AnswerParser {
 
   // Removes held-back prefilled text from the delta; returns false if nothing is left.
   bool DropHeld(std::string* text) {
-    if (text->starts_with(held_)) {
-      text->erase(0, std::exchange(held_, {}).size());
-    } else if (held_.starts_with(*text)) {
-      held_.erase(0, text->size());
+    if (text->starts_with(held_.view())) {
+      text->erase(0, held_.size());
+      held_.Drop(held_.size());
+    } else if (held_.view().starts_with(*text)) {
+      held_.Drop(text->size());
       text->clear();
     } else {
-      held_.clear();  // it was dropped
+      held_.Drop(held_.size());  // it was dropped
     }
     return !text->empty();
   }
 
   const std::unique_ptr<AnswerParser> parser_;
   std::vector<AnswerDelta> pending_;
-  std::string held_;
+  HeldText held_;
   std::optional<size_t> first_call_;
 };
 

@@ -46,6 +46,7 @@
 #include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
+#include "sched/adapter_name_space.h"
 
 namespace cairn {
 namespace {
@@ -266,7 +267,21 @@ class ServeRun {
   // Any thread.
   void NameAdapters(NamespaceId name_space) {
     const std::lock_guard<std::mutex> lock(keys_mutex_);
-    if (adapter_names_.Add(name_space)) NameKeys();
+    // Before the names: a set that is asked for again has the same name under another number.
+    const bool freed = adapter_names_.ForgetFreed(engine_->adapter_sets());
+    if (freed) DropFreedSets();
+    if (adapter_names_.Add(name_space) || freed) NameKeys();
+  }
+
+  // Drops the states of sets of adapters that were freed. No request finds them any more.
+  void DropFreedSets() {
+    static_cast<void>(scheduler_->PostLook([this](CheckpointCache* cache) {
+      const auto is_gone = [this](NamespaceId name_space) {
+        return !engine_->adapter_sets()->Keeps(AdapterSetOf(name_space));
+      };
+      cache->DropNameSpaces(is_gone);
+      if (draft_.cache != nullptr) draft_.cache->DropNameSpaces(is_gone);
+    }));
   }
 
   // Those that any thread may name them to.
@@ -308,6 +323,7 @@ class ServeRun {
     served_.model.alias = ModelNameOf(options_);
     served_.model.version = CAIRN_VERSION;
     served_.model.id_tag = BeginRoutedChild();
+    served_.refusals.SetIdTag(served_.model.id_tag);
     served_.disk_bytes_max = static_cast<uint64_t>(options_.cache_disk_gib * kBytesPerGib);
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;

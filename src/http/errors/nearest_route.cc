@@ -120,8 +120,7 @@ std::string NearestRoute(const std::vector<std::string>& routes, std::string_vie
 
 std::string NoRouteText(const std::vector<std::string>& routes, std::string_view method,
                         const std::string& path) {
-  const std::string nearest = NearestRoute(routes, method, path);
-  return "no route at " + Shown(path) + (nearest.empty() ? "" : "; did you mean " + nearest + "?");
+  return "no route at " + Shown(path) + DidYouMean(NearestRoute(routes, method, path));
 }
 
 }  // namespace cairn

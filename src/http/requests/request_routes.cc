@@ -9,28 +9,20 @@
 namespace cairn {
 namespace {
 
-// The namespaces whose refused requests the client sees: an admin those of clients without a key,
-// such as one that tries keys.
 std::vector<NamespaceId> SeenBy(const HttpRequest& request) {
   if (request.is_admin) return {request.key_number, 0};
   return {request.key_number};
 }
 
 ApiResult<std::string> ListRequests(const Served& served, const HttpRequest& request) {
-  std::vector<Json> refused;
-  for (const NamespaceId name_space : SeenBy(request)) {
-    refused.push_back(served.refusals.List(name_space));
-  }
-  return RequestsBody(served.request_log, request.params, request.key_number, refused);
+  return RequestsBody(served.request_log, request.params, request.key_number,
+                      RefusedFor(served.refusals, request));
 }
 
 ApiResult<std::string> FindRequest(const Served& served, const HttpRequest& request) {
-  const std::string& id = request.captures.at("id");
-  for (const NamespaceId name_space : SeenBy(request)) {
-    const Json refused = served.refusals.Find(id, name_space);
-    if (!refused.is_null()) return ToText(refused);
-  }
-  return served.request_log.Find(id, request.key_number);
+  const Json refused = FindRefused(served.refusals, request);
+  if (!refused.is_null()) return ToText(refused);
+  return served.request_log.Find(request.captures.at("id"), request.key_number);
 }
 
 // Nothing keeps it: a cache between the server and its clients may not know their keys. No page of
@@ -59,6 +51,20 @@ void AddRequestRoutes(HttpServer* server, Served* served) {
   });
   server->Handle("GET", "/cairn/requests/:id/thumbnails/:index",
                  [served](const HttpRequest& request) { return Thumbnail(*served, request); });
+}
+
+std::vector<Json> RefusedFor(const Refusals& refusals, const HttpRequest& request) {
+  std::vector<Json> refused;
+  for (const NamespaceId name_space : SeenBy(request)) refused.push_back(refusals.List(name_space));
+  return refused;
+}
+
+Json FindRefused(const Refusals& refusals, const HttpRequest& request) {
+  for (const NamespaceId name_space : SeenBy(request)) {
+    Json refused = refusals.Find(request.captures.at("id"), name_space);
+    if (!refused.is_null()) return refused;
+  }
+  return {};
 }
 
 std::function<void(const HttpRefusal& refusal)> NoteIn(Refusals* refusals) {

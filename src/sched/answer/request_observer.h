@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "base/tokens.h"
+#include "cache/segment_index.h"
 #include "policy/prompt_shape.h"
 #include "sched/answer/generation.h"
 
@@ -29,7 +30,7 @@ struct EndedAnswer {
   uint64_t request = 0;  // the same for all answers of one request, and unique among requests
   size_t answer = 0;     // index among the answers of the request
   size_t answers = 1;    // of the request
-  uint32_t name_space = 0;
+  NamespaceId name_space = 0;
   const PromptShape& shape;
   TokenSpan prompt;
   TokenSpan tokens;  // of the answer, without the one that ended it

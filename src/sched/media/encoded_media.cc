@@ -39,6 +39,8 @@ void EncodedMedia::SetWanted(const std::vector<WantedMedium>& wanted) {
     std::erase_if(entries_, [this](const auto& entry) {
       return !entry.second.result && !wanted_keys_.contains(entry.first);
     });
+    std::erase_if(without_memory_, [this](const Key& key) { return !wanted_keys_.contains(key); });
+    without_memory_.reserve(wanted_keys_.size());
     if (NextWanted() == nullptr) return;
   }
   changed_.notify_all();
@@ -55,8 +57,9 @@ void EncodedMedia::Unwant(const Key& key) {
 const WantedMedium* EncodedMedia::NextWanted() const {
   const bool has_room = WantedBytes() < options_.bytes_max / 2;
   const auto next = std::find_if(wanted_.begin(), wanted_.end(), [&](const WantedMedium& medium) {
-    return (medium.is_due || has_room) &&
-           !entries_.contains(KeyOf(medium.name_space, *medium.medium));
+    const Key key = KeyOf(medium.name_space, *medium.medium);
+    return (medium.is_due || has_room) && !entries_.contains(key) &&
+           std::find(without_memory_.begin(), without_memory_.end(), key) == without_memory_.end();
   });
   return next == wanted_.end() ? nullptr : &*next;
 }
@@ -73,7 +76,12 @@ size_t EncodedMedia::WantedBytes() const {
 Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_space,
                                                               const PromptMedium& piece) {
   const std::lock_guard lock(mutex_);
-  const auto found = entries_.find(KeyOf(name_space, *piece.medium));
+  const Key key = KeyOf(name_space, *piece.medium);
+  if (std::erase(without_memory_, key) > 0) {
+    Unwant(key);
+    return Fail(ErrorCode::kUnavailable, "there is no memory for its rows; try again later");
+  }
+  const auto found = entries_.find(key);
   if (found == entries_.end()) return nullptr;
   Entry& entry = found->second;
   entry.used_tick = ++tick_;
@@ -130,26 +138,34 @@ void EncodedMedia::Run() {
 }
 
 void EncodedMedia::DoWork(const WantedMedium& wanted, std::unique_lock<std::mutex>* lock) {
-  const auto& [name_space, medium, is_due] = wanted;
   lock->unlock();
-  const auto loaded = Load(name_space, *medium);
-  const double begin_ms = clock_->NowMs();
-  auto result = loaded ? Result<EncodedPieces>(*loaded) : Encode(*medium);
-  const double ms = clock_->NowMs() - begin_ms;
-  if (!loaded && result) Save(name_space, *medium, *result, ms);
-  lock->lock();
-  if (result) {
-    ++(loaded ? stats_.loaded : stats_.encoded);
-  } else {
-    ++stats_.failed;
-  }
-  if (!loaded) stats_.encode_ms += ms;
   try {
-    if (!loaded) times_.push_back({name_space, ms});
-    Keep(KeyOf(name_space, *medium), std::move(result));
+    Work work = EncodeOrLoad(wanted);
+    lock->lock();
+    if (!work.is_loaded) {
+      stats_.encode_ms += work.ms;
+      times_.push_back({wanted.name_space, work.ms});
+    }
+    const bool failed = !work.result;
+    Keep(KeyOf(wanted.name_space, *wanted.medium), std::move(work.result));
+    ++(failed ? stats_.failed : work.is_loaded ? stats_.loaded : stats_.encoded);
+    return;
   } catch (const std::bad_alloc&) {
-    return;  // a medium that is still wanted is tried again
+    if (!lock->owns_lock()) lock->lock();
   }
+  ++stats_.failed;
+  const Key key = KeyOf(wanted.name_space, *wanted.medium);
+  if (wanted_keys_.contains(key)) without_memory_.push_back(key);
+}
+
+EncodedMedia::Work EncodedMedia::EncodeOrLoad(const WantedMedium& wanted) {
+  const auto& [name_space, medium, is_due] = wanted;
+  if (const auto loaded = Load(name_space, *medium)) return {*loaded, true, 0};
+  const double begin_ms = clock_->NowMs();
+  auto encoded = Encode(*medium);
+  const double ms = clock_->NowMs() - begin_ms;
+  if (encoded) Save(name_space, *medium, *encoded, ms);
+  return {std::move(encoded), false, ms};
 }
 
 // Nobody asks why a medium failed whose request has ended meanwhile.
@@ -187,19 +203,15 @@ void EncodedMedia::Save(NamespaceId name_space, const Medium& medium, const Enco
 }
 
 Result<EncodedPieces> EncodedMedia::Encode(const Medium& medium) {
-  try {
-    auto decoded = decoder_->Decode(medium);
-    if (!decoded) return tl::unexpected(decoded.error());
-    auto encoded = encoder_->Encode(*decoded);
-    if (!encoded) return tl::unexpected(encoded.error());
-    EncodedPieces pieces;
-    for (EncodedPiece& piece : *encoded) {
-      pieces.push_back(std::make_shared<const EncodedPiece>(std::move(piece)));
-    }
-    return pieces;
-  } catch (const std::bad_alloc&) {
-    return Fail(ErrorCode::kUnavailable, "there is no memory to encode it");
+  auto decoded = decoder_->Decode(medium);
+  if (!decoded) return tl::unexpected(decoded.error());
+  auto encoded = encoder_->Encode(*decoded);
+  if (!encoded) return tl::unexpected(encoded.error());
+  EncodedPieces pieces;
+  for (EncodedPiece& piece : *encoded) {
+    pieces.push_back(std::make_shared<const EncodedPiece>(std::move(piece)));
   }
+  return pieces;
 }
 
 }  // namespace cairn

@@ -89,7 +89,8 @@ class EncodedMedia {
   // Replaces the media that are to be encoded, first in line first. Forgets why others failed.
   void SetWanted(const std::vector<WantedMedium>& wanted);
   // Returns the rows of a piece; nullptr while they are not at hand. The error of a medium is
-  // returned once; the medium is tried again when it is wanted again.
+  // returned once; the medium is tried again when it is wanted again. kUnavailable: there was no
+  // memory for it.
   Result<std::shared_ptr<const EncodedPiece>> Get(NamespaceId name_space,
                                                   const PromptMedium& piece);
   // Returns the time of what was encoded since the last call.
@@ -119,8 +120,16 @@ class EncodedMedia {
   void EvictOver();
 
   void Run();
-  // Encodes the medium, or reads its rows. Takes the lock after that.
+  // Encodes the medium, or reads its rows, without the lock meanwhile. The result is kept; if there
+  // is no memory for it or for the reason why it failed, that is noted.
   void DoWork(const WantedMedium& wanted, std::unique_lock<std::mutex>* lock);
+  struct Work {
+    Result<EncodedPieces> result;
+    bool is_loaded = false;  // read from disk instead of encoded
+    double ms = 0;
+  };
+  // Without the lock.
+  Work EncodeOrLoad(const WantedMedium& wanted);
   void Keep(const Key& key, Result<EncodedPieces> result);
   std::optional<EncodedPieces> Load(NamespaceId name_space, const Medium& medium);
   Result<EncodedPieces> Encode(const Medium& medium);
@@ -137,7 +146,10 @@ class EncodedMedia {
   std::vector<WantedMedium> wanted_;  // first in line first
   std::set<Key> wanted_keys_;         // the same media
   std::map<Key, Entry> entries_;      // media that are encoded, and wanted ones that failed
-  std::vector<EncodeTime> times_;     // since the last TakeTimes
+  // Wanted media for which there was no memory. SetWanted makes room for all of them, so that this
+  // can always be noted. Else they would be tried again and again.
+  std::vector<Key> without_memory_;
+  std::vector<EncodeTime> times_;  // since the last TakeTimes
   EncodedMediaStats stats_;
   uint64_t tick_ = 0;
   bool stopping_ = false;

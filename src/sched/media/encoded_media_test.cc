@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <new>
 #include <string>
 #include <thread>
 #include <vector>
@@ -146,6 +148,44 @@ TEST(EncodedMedia, ThatFailAreTriedAgainOnlyWhenTheyAreWantedAgain) {
   ASSERT_FALSE(rows.Wait(bad).has_value());
   ASSERT_TRUE(rows.Wait(FakeImage(12, 4, "a")).has_value());
   EXPECT_EQ(rows.media.stats().failed, 1U);
+}
+
+// Memory is short when a medium has been encoded: to keep its rows, or to say that it failed.
+class ShortOfMemory final : public Clock {
+ public:
+  double NowMs() const override {
+    const bool is_end = ++calls_ % 2 == 0;
+    if (is_end && is_short) throw std::bad_alloc();
+    return 0;
+  }
+  std::atomic<bool> is_short = true;
+
+ private:
+  mutable std::atomic<int> calls_ = 0;
+};
+
+TEST(EncodedMedia, WithoutMemoryFailAndAreNotTriedAgainByThemselves) {
+  FakeMediaDecoder decoder;
+  FakeMediaEncoder encoder;
+  ShortOfMemory clock;
+  EncodedMedia media(&decoder, &encoder, &clock, {});
+  const auto of = [](size_t count) {
+    return WantedMedium{kClient, FakeImage(count, 4, "a"), true};
+  };
+  media.SetWanted({of(12), of(13)});
+  while (media.stats().failed < 2) std::this_thread::yield();
+  clock.is_short = false;
+  // The thread goes on with what it has not tried.
+  media.SetWanted({of(12), of(13), of(14)});
+  while (!*media.Get(kClient, {0, 0, of(14).medium})) std::this_thread::yield();
+  EXPECT_EQ(encoder.encoded_rows(), (std::vector<size_t>{12, 13, 14}));
+  const auto refused = media.Get(kClient, {0, 0, of(12).medium});
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnavailable);
+  // It is told once, and then it is a new medium.
+  media.SetWanted({of(12)});
+  while (!*media.Get(kClient, {0, 0, of(12).medium})) std::this_thread::yield();
+  EXPECT_EQ(*media.Get(kClient, {0, 0, of(13).medium}), nullptr) << "forgotten with its request";
 }
 
 TEST(EncodedMedia, TellWhoseTimeTheyTook) {

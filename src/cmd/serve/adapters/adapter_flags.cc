@@ -70,6 +70,14 @@ bool AdapterNames::Add(NamespaceId name_space) {
   return used_.insert(name_space).second;
 }
 
+bool AdapterNames::ForgetFreed(const AdapterSets* sets) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (sets == nullptr || sets->freed() == freed_) return false;
+  freed_ = sets->freed();
+  std::erase_if(used_, [sets](NamespaceId used) { return !sets->Keeps(AdapterSetOf(used)); });
+  return true;
+}
+
 std::vector<std::pair<NamespaceId, uint64_t>> AdapterNames::NamesOf(const ApiKeys& keys,
                                                                     const AdapterSets* sets) const {
   std::vector<std::pair<NamespaceId, uint64_t>> names = NameSpacesOf(keys);
@@ -77,14 +85,15 @@ std::vector<std::pair<NamespaceId, uint64_t>> AdapterNames::NamesOf(const ApiKey
   const std::lock_guard<std::mutex> lock(mutex_);
   const size_t count = names.size();
   for (const NamespaceId used : used_) {
+    const auto digest = sets->DigestOf(AdapterSetOf(used));
+    if (!digest) continue;
     for (size_t i = 0; i < count; ++i) {
       if (names[i].first != OwnerOf(used)) continue;
-      names.emplace_back(used, NameWith(names[i].second, sets->DigestOf(AdapterSetOf(used))));
+      names.emplace_back(used, NameWith(names[i].second, *digest));
     }
   }
-  for (size_t i = 0; i < count; ++i) {
-    names[i].second = NameWith(names[i].second, sets->DigestOf(0));
-  }
+  const std::string start = *sets->DigestOf(0);  // this set is never freed
+  for (size_t i = 0; i < count; ++i) names[i].second = NameWith(names[i].second, start);
   return names;
 }
 

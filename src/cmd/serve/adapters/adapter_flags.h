@@ -38,13 +38,17 @@ class AdapterNames {
  public:
   // Returns whether `name_space` was not known.
   bool Add(NamespaceId name_space);
+  // Forgets the namespaces of sets that were freed. Returns whether any were since the last call.
   // `sets` is null if there are no adapters.
+  bool ForgetFreed(const AdapterSets* sets);
+  // `sets` is null if there are no adapters. Namespaces of sets that were freed have no name.
   std::vector<std::pair<NamespaceId, uint64_t>> NamesOf(const ApiKeys& keys,
                                                         const AdapterSets* sets) const;
 
  private:
   mutable std::mutex mutex_;
   std::set<NamespaceId> used_;  // guarded by mutex_
+  uint64_t freed_ = 0;  // of AdapterSets, at the last call of ForgetFreed; guarded by mutex_
 };
 
 }  // namespace cairn

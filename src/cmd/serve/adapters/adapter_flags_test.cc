@@ -58,6 +58,22 @@ TEST_F(AdapterNamesTest, ASetHasOneNameWhateverItsNumberIs) {
   EXPECT_EQ(without.size(), with.size() + 1);
 }
 
+TEST_F(AdapterNamesTest, ASetThatWasFreedHasNoName) {
+  AdapterSets sets({{"a", "d1", "", ""}}, {0});
+  EXPECT_FALSE(names_.ForgetFreed(&sets));
+  EXPECT_FALSE(names_.ForgetFreed(nullptr));
+  const NamespaceId first = WithAdapters(1, *sets.SetOf({1}));
+  names_.Add(first);
+  EXPECT_TRUE(Names(&sets).contains(first));
+  for (size_t i = 0; i < AdapterSets::kSetsMax; ++i) {
+    ASSERT_TRUE(sets.SetOf({2.0F + static_cast<float>(i)}).has_value());
+  }
+  EXPECT_FALSE(Names(&sets).contains(first));
+  EXPECT_TRUE(names_.ForgetFreed(&sets));
+  EXPECT_FALSE(names_.ForgetFreed(&sets)) << "once";
+  EXPECT_TRUE(names_.Add(first)) << "it was forgotten";
+}
+
 TEST_F(AdapterNamesTest, WithoutAdaptersTheNamesAreThoseOfTheKeys) {
   AdapterSets sets({{"a", "d1", "", ""}}, {0});
   EXPECT_EQ(Names(&sets), Names(nullptr));

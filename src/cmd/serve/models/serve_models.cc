@@ -149,6 +149,7 @@ class RouterRun {
       return std::vector{RequestIdHeader(path, started_unix_s_, ++requests_)};
     };
     refusals_.SetLog(logger_.sink());
+    refusals_.SetIdTag("router-");
     http.on_refusal = NoteIn(&refusals_);
     http_ = std::make_unique<HttpServer>(std::move(http));
     proxy_ = std::make_unique<Proxy>(keys_);

@@ -13,9 +13,13 @@ constexpr std::string_view kCpu = "CPU";
 
 void LayerPlaces::Hear(std::string_view line) {
   const size_t assigned = line.find(kAssigned);
-  if (assigned == std::string_view::npos || line.substr(0, assigned).find(kLayer) == line.npos) {
-    return;
-  }
+  if (assigned == std::string_view::npos) return;
+  const std::string_view before = line.substr(0, assigned);
+  const size_t layer = before.rfind(kLayer);
+  if (layer == before.npos) return;
+  // "layer 3 is assigned to device CUDA0 but the …" is a warning about a layer that was told of.
+  const std::string_view number = before.substr(layer + kLayer.size());
+  if (number.find_first_not_of(" 0123456789") != number.npos) return;
   std::string_view device = line.substr(assigned + kAssigned.size());
   device = device.substr(0, device.find_first_of(", "));
   const std::lock_guard lock(mutex_);

@@ -32,6 +32,9 @@ TEST(LayerPlaces, AreNotInOtherLines) {
   LayerPlaces places;
   places.Hear("tensor 'x' assigned to device RPC0");
   places.Hear("layer 3 of RPC0");
+  places.Hear(
+      "llama_context: layer 3 is assigned to device RPC0 but the Flash Attention tensor is "
+      "assigned to device CPU (usually due to missing support)");
   places.Hear("");
   EXPECT_EQ(places.Text(), "");
   EXPECT_EQ(places.LayersOn("RPC0"), 0U);

@@ -55,7 +55,9 @@ Status LlamaAdapters::CheckFiles() const {
 
 Status LlamaAdapters::Use(AdapterSets::Number set) {
   if (sets_ == nullptr || in_use_ == set) return {};
-  AdapterScales scales = sets_->ScalesOf(set);
+  const auto kept = sets_->ScalesOf(set);
+  if (!kept) return tl::unexpected(kept.error());
+  const AdapterScales& scales = *kept;
   std::vector<llama_adapter_lora*> adapters;
   AdapterScales applied;
   for (size_t i = 0; i < scales.size(); ++i) {

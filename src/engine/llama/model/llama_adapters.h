@@ -26,7 +26,8 @@ class LlamaAdapters {
   // nullptr without adapters.
   AdapterSets* sets() const { return sets_.get(); }
 
-  // Has the context apply the set. Does nothing if it does already, or without adapters.
+  // Has the context apply the set. Does nothing if it does already, or without adapters. Errors as
+  // for Engine::UseAdapters.
   Status Use(AdapterSets::Number set);
   // The model is unloaded, and its context with it.
   void OnUnloaded() { in_use_.reset(); }
