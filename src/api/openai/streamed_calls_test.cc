@@ -124,6 +124,21 @@ TEST(StreamedCalls, AnAnswerThatIsNotStreamedHasTheTextOfOneThatBreaksOff) {
   EXPECT_EQ(lines.size(), 1u);
 }
 
+TEST(StreamedCalls, EachIsToldToWhoKeepsTheModelsSpelling) {
+  for (const bool stream : {true, false}) {
+    std::vector<std::string> told;
+    StartedChat chat =
+        Answer({kCall[0] + kCall[1] + kCall[2] + kCall[3] + kCall[4],
+                "\n<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>"},
+               stream);
+    chat.on_call = [&](std::string_view name, std::string_view arguments) {
+      told.push_back(std::string(name) + " " + std::string(arguments));
+    };
+    Events(ChatStream(std::move(chat), {"chatcmpl-1", "m", 0}, {}));
+    EXPECT_EQ(told, (std::vector<std::string>{R"(weather {"city": "Rome"})", "weather {}"}));
+  }
+}
+
 TEST(StreamedCalls, NothingIsLoggedOfACallThatIsWhole) {
   const LogSink log = [](LogLevel, std::string_view line) { ADD_FAILURE() << line; };
   Events(ChatStream(Answer(kCall, true, log), {"chatcmpl-1", "m", 0}, {}));
