@@ -373,6 +373,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   auto grammar = ReadTextFormat(body);
   if (!grammar) return tl::unexpected(grammar.error());
   chat.grammar = std::move(*grammar);
+  chat.grammar_is_format = true;
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   chat.tool_choice = std::move(*choice);
