@@ -87,6 +87,15 @@ TEST(PromptBuilder, ToolsAndArgumentsWithOtherOrdersOfKeysMakeTheSamePrompt) {
   EXPECT_NE(built.prompts.Prepare(again, {.name_space = 1, .reuse = false})->tokens, prompt.tokens);
 }
 
+TEST(PromptBuilder, ACallThatWasCutIsWhereTheNextPromptGoesOn) {
+  const Built built({}, Parsed(kOpenThink));
+  const std::string asked = built.Prepare({.messages = {User("U")}}).text.text;
+  const std::string written = "hm\n</think>\n\n<tool_call><function=f><parameter=path>AAAA";
+  const PreparedPrompt next = built.Prepare(
+      {.messages = {User("U"), Call("f", R"({"path": "AAAA)", "hm"), ToolAnswer("error")}});
+  EXPECT_TRUE(next.text.text.starts_with(asked + written)) << next.text.text;
+}
+
 TEST(PromptBuilder, SaysOnceThatArgumentsAreShownInAnotherForm) {
   std::vector<std::string> said;
   PromptOptions options;
