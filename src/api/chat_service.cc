@@ -70,6 +70,12 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   }
   chat.marks = prompt->shape.marks;
   chat.log = options_.prompt.log;
+  if (request.reuse) {
+    chat.on_call = [order = prompts_.key_order(), name_space](std::string_view name,
+                                                              std::string_view arguments) {
+      order->Remember(name_space, name, arguments);
+    };
+  }
 
   GenerationRequest generation = ToGeneration(request, name_space, format, *prompt);
   if (asked.conversation) asked.prompt = prompt->tokens;

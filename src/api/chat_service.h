@@ -31,6 +31,9 @@
 
 namespace cairn {
 
+// Called with the name and the arguments of a call when they are complete, or cut. Any thread.
+using CallSink = std::function<void(std::string_view name, std::string_view arguments)>;
+
 struct StartedChat {
   std::shared_ptr<Generation> generation;
   std::unique_ptr<AnswerParser> parser;
@@ -40,7 +43,8 @@ struct StartedChat {
   ExplainedPrompt explained = {};
   // The record to report in the answer. Null if the request did not ask for an explanation.
   std::shared_ptr<const RequestRecord> record = {};
-  LogSink log = {};  // may be empty
+  LogSink log = {};       // may be empty
+  CallSink on_call = {};  // may be empty
 };
 
 struct ChatServiceOptions {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
+
+#include "base/json.h"
 
 namespace cairn {
 namespace {
@@ -44,6 +47,35 @@ void DropHeader(Message* message) {
   }
 }
 
+std::string TextOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void AppendSorted(const Json& json, std::string* text) {
+  if (json.is_array()) {
+    char before = '[';
+    for (const Json& item : json) {
+      *text += std::exchange(before, ',');
+      AppendSorted(item, text);
+    }
+    *text += json.empty() ? "[]" : "]";
+  } else if (json.is_object()) {
+    std::vector<std::pair<std::string_view, const Json*>> members;
+    for (const auto& [key, value] : json.items()) members.emplace_back(key, &value);
+    std::sort(members.begin(), members.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    char before = '{';
+    for (const auto& [key, value] : members) {
+      *text += std::exchange(before, ',');
+      *text += TextOf(Json(key)) + ":";
+      AppendSorted(*value, text);
+    }
+    *text += json.empty() ? "{}" : "}";
+  } else {
+    *text += TextOf(json);
+  }
+}
+
 }  // namespace
 
 std::string_view WithoutBillingHeader(std::string_view system_text) {
@@ -79,6 +111,12 @@ void MakeCanonical(const CanonicalOptions& options, Conversation* conversation) 
     conversation->messages = std::move(kept);
   }
   conversation->tools = conversation->tools.WithoutMembers(kNotOfTools);
+}
+
+std::string SortedJsonText(const Json& json) {
+  std::string text;
+  AppendSorted(json, &text);
+  return text;
 }
 
 }  // namespace cairn

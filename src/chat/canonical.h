@@ -16,6 +16,8 @@
 
 namespace cairn {
 
+class Json;
+
 struct CanonicalOptions {
   // Keep the billing header.
   bool keep_billing_header = false;
@@ -35,6 +37,10 @@ void DropBillingHeader(std::vector<std::string>* system_blocks);
 // fields (properties with these names in a schema stay). Removes a message left without text,
 // unless it is the only one. Markers of media stay.
 void MakeCanonical(const CanonicalOptions& options, Conversation* conversation);
+
+// Returns the value as compact JSON with the keys of every object sorted. Values that differ in the
+// order of keys alone have the same text, and no others have.
+std::string SortedJsonText(const Json& json);
 
 }  // namespace cairn
 

@@ -1,5 +1,6 @@
 #include "chat/canonical.h"
 
+#include "base/json.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn {
@@ -102,6 +103,18 @@ TEST(Canonical, CacheMarksInToolsDoNotReachThePrompt) {
   Conversation talk{.messages = {User("Hi")}, .tools = Tools::Parse(marked).value()};
   MakeCanonical({}, &talk);
   EXPECT_EQ(talk.tools.text(), plain);
+}
+
+TEST(SortedJsonText, IsTheSameWhateverTheOrderOfKeys) {
+  const auto sorted = [](const char* text) { return SortedJsonText(Json::parse(text)); };
+  EXPECT_EQ(sorted(R"({"b": [2, {"d": 1, "c": {}}], "a": [], "": "x\n"})"),
+            R"({"":"x\n","a":[],"b":[2,{"c":{},"d":1}]})");
+  EXPECT_EQ(sorted(R"({"a": [], "": "x\u000a", "b": [2, {"c": {}, "d": 1}]})"),
+            R"({"":"x\n","a":[],"b":[2,{"c":{},"d":1}]})");
+  EXPECT_NE(sorted("[1, 2]"), sorted("[2, 1]"));
+  EXPECT_NE(sorted("[1]"), sorted("[1.0]"));
+  EXPECT_NE(sorted("[\"1\"]"), sorted("[1]"));
+  EXPECT_EQ(sorted("null"), "null");
 }
 
 }  // namespace

@@ -123,7 +123,9 @@ HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& rec
 
 // Applies the server's default grammar to requests that set none.
 void UseGrammar(const Served& served, ChatRequest* request) {
-  if (request->grammar.empty()) request->grammar = served.grammar;
+  if (!request->grammar.empty() || served.grammar.empty()) return;
+  request->grammar = served.grammar;
+  request->grammar_is_format = served.grammar_is_format;
 }
 
 HttpResponse ChatCompletions(const ChatService& service, Served& served,

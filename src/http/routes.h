@@ -50,6 +50,7 @@ struct Served {
   GenerationParams defaults;
   // The grammar (GBNF) for requests that set none; empty: unconstrained.
   std::string grammar;
+  bool grammar_is_format = false;  // see ChatRequest
   ServedModel model;
   // Seconds of silence after which a stream is pinged; 0 or less: never.
   int64_t sse_ping_interval_s = 30;

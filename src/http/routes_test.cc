@@ -278,6 +278,67 @@ TEST_F(RoutesTest, AServersGrammarHoldsWhereARequestHasNone) {
   EXPECT_EQ(StatusOf(Post("/v1/completions", R"({"prompt":"a","grammar":"root ::= \"a\""})")), 200);
 }
 
+TEST_F(RoutesTest, ACallThatWasCutIsTakenBackByEachApi) {
+  FinishLoading();
+  const std::string cut = R"("{\"path\": \"AAAA")";
+  const auto status = [&](const std::string& path, const std::string& fields) {
+    const std::string answer = Post(path, "{" + fields + "}");
+    EXPECT_EQ(StatusOf(answer), 200) << path << ": " << answer;
+  };
+  status("/v1/chat/completions",
+         R"("max_tokens":1,"messages":[{"role":"user","content":"go"},{"role":"assistant",)"
+         R"("content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f",)"
+         R"("arguments":)" +
+             cut + R"(}}]},{"role":"tool","tool_call_id":"c","content":"error"}])");
+  status("/v1/messages",
+         R"("max_tokens":1,"messages":[{"role":"user","content":"go"},{"role":"assistant",)"
+         R"("content":[{"type":"tool_use","id":"c","name":"f","input":)" +
+             cut +
+             R"(}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"c",)"
+             R"("content":"error"}]}])");
+  status("/v1/responses",
+         R"("max_output_tokens":1,"input":[{"role":"user","content":"go"},)"
+         R"({"type":"function_call","call_id":"c","name":"f","status":"incomplete","arguments":)" +
+             cut + R"(},{"type":"function_call_output","call_id":"c","output":"error"}])");
+}
+
+TEST_F(RoutesTest, AServersSchemaLeavesCallsPossibleAndItsGrammarDoesNot) {
+  served_.grammar = "root ::= \"7\"";
+  FinishLoading();
+  const std::string forced =
+      "{" + kMessages +
+      R"(,"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required"})";
+  EXPECT_EQ(StatusOf(Post("/v1/chat/completions", forced)), 400);
+  served_.grammar_is_format = true;
+  EXPECT_EQ(StatusOf(Post("/v1/chat/completions", forced)), 200);
+}
+
+// FakeEngine ignores grammars; which answers they allow is tested beside them.
+TEST_F(RoutesTest, ToolsAndAFormatGoTogetherWhateverIsForced) {
+  FinishLoading();
+  const std::string parameters =
+      R"("parameters":{"type":"object","properties":{"x":{"not":{"const":1}}}})";
+  const std::string format = R"({"type":"json_schema","name":"n","schema":{"type":"object"},)"
+                             R"("json_schema":{"name":"n","schema":{"type":"object"}}})";
+  for (const char* choice : {"\"auto\"", "\"none\""}) {
+    EXPECT_EQ(StatusOf(Post("/v1/chat/completions",
+                            "{" + kMessages + R"(,"tools":[{"type":"function","function":)" +
+                                R"({"name":"f",)" + parameters + R"(}}],"tool_choice":)" + choice +
+                                R"(,"response_format":)" + format + "}")),
+              200)
+        << choice;
+  }
+  for (const char* choice :
+       {"\"auto\"", "\"none\"", "\"required\"", R"({"type":"function","name":"f"})"}) {
+    const std::string answer =
+        Post("/v1/responses",
+             R"({"input":"x","max_output_tokens":3,"tools":[{"type":"function","name":"f"}],)"
+             R"("tool_choice":)" +
+                 std::string(choice) + R"(,"text":{"format":)" + format + "}}");
+    EXPECT_EQ(StatusOf(answer), 200) << choice << ": " << answer;
+  }
+}
+
 TEST_F(RoutesTest, WhatTheServerRefusesByItselfHasTheShapeOfTheApi) {
   FinishLoading();
   const auto get = [&](const std::string& path) {

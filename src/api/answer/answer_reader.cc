@@ -52,7 +52,9 @@ std::optional<ApiError> FailureBeforeAnswer(Generation* generation, double wait_
 }
 
 AnswerReader::AnswerReader(StartedChat chat)
-    : generation_(std::move(chat.generation)), log_(std::move(chat.log)) {
+    : generation_(std::move(chat.generation)),
+      log_(std::move(chat.log)),
+      on_call_(std::move(chat.on_call)) {
   answers_.push_back({std::move(chat.parser)});
   for (auto& parser : chat.other_parsers) answers_.push_back({std::move(parser)});
 }
@@ -79,15 +81,34 @@ std::optional<AnswerStep> AnswerReader::Next() {
   if (done) {
     for (AnswerDelta& piece : reading.parser->Finish()) step.pieces.push_back(std::move(piece));
   }
-  for (const AnswerDelta& piece : step.pieces) {
-    reading.called_tools = reading.called_tools || piece.kind == AnswerDelta::Kind::kCallBegin;
-  }
+  NoteCalls(step, &reading);
   if (!done) return step;
+  EndCall(&reading);
   LogBrokenCalls(*reading.parser);
   step.end = AnswerEnd{event->reason, event->context_full, event->stop_text, reading.called_tools,
                        event->cost};
   step.all_ended = ++ended_ == answers_.size();
   return step;
+}
+
+void AnswerReader::NoteCalls(const AnswerStep& step, Reading* reading) const {
+  for (const AnswerDelta& piece : step.pieces) {
+    if (piece.kind == AnswerDelta::Kind::kCallBegin) {
+      EndCall(reading);
+      reading->called_tools = true;
+      reading->call_name = piece.text;
+    } else if (piece.kind == AnswerDelta::Kind::kCallArguments) {
+      reading->call_arguments += piece.text;
+    }
+  }
+}
+
+void AnswerReader::EndCall(Reading* reading) const {
+  if (on_call_ && !reading->call_name.empty()) {
+    on_call_(reading->call_name, reading->call_arguments);
+  }
+  reading->call_name.clear();
+  reading->call_arguments.clear();
 }
 
 void AnswerReader::LogBrokenCalls(const AnswerParser& parser) const {

@@ -81,12 +81,18 @@ class AnswerReader {
   struct Reading {
     std::unique_ptr<AnswerParser> parser;
     bool called_tools = false;
+    // The call whose arguments are arriving; no name if there is none.
+    std::string call_name = {};
+    std::string call_arguments = {};
   };
 
+  void NoteCalls(const AnswerStep& step, Reading* reading) const;
+  void EndCall(Reading* reading) const;
   void LogBrokenCalls(const AnswerParser& parser) const;
 
   const std::shared_ptr<Generation> generation_;
   const LogSink log_;
+  const CallSink on_call_;
   std::vector<Reading> answers_;
   size_t ended_ = 0;
 };

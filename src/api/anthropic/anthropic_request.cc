@@ -137,10 +137,13 @@ ApiResult<ToolCall> ReadToolUse(const Json& block, const std::string& place) {
   if (!name) return tl::unexpected(name.error());
   const FieldReader fields(block, place + ".");
   const Json* input = fields.Find("input");
-  if (input != nullptr && !input->is_object()) {
-    return tl::unexpected(FieldError(place + ".input", "an object"));
+  // A stream that was cut inside a call had only the beginning of an object.
+  const bool cut = input != nullptr && input->is_string();
+  if (input != nullptr && !input->is_object() && !cut) {
+    return tl::unexpected(FieldError(place + ".input", "an object, or the text of one"));
   }
-  return ToolCall{std::move(*id), std::move(*name), input == nullptr ? "{}" : ToText(*input)};
+  std::string arguments = input == nullptr ? "{}" : cut ? input->text() : ToText(*input);
+  return ToolCall{std::move(*id), std::move(*name), std::move(arguments)};
 }
 
 // Adds one block to an assistant's message.
@@ -215,13 +218,16 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
   }
   const Json* content = FieldReader(json, "").Find("content");
   const std::string content_place = place + ".content";
-  if (content == nullptr) {
+  // Clients make null of an answer that was cut at once.
+  const bool none = role == Role::kAssistant && json.contains("content");
+  if (content == nullptr && !none) {
     return tl::unexpected(FieldError(content_place, "a string or a list of blocks"));
   }
-  if (content->is_array() && role == Role::kUser) {
+  const bool blocks = content != nullptr && content->is_array();
+  if (blocks && role == Role::kUser) {
     return AddUserMessage(*content, content_place, media, messages);
   }
-  if (content->is_array() && role == Role::kAssistant) {
+  if (blocks && role == Role::kAssistant) {
     return AddAssistantMessage(*content, content_place, messages);
   }
   Message message;

@@ -262,8 +262,30 @@ TEST(AnthropicRequest, MistakesAreNamed) {
   begins(ErrorOfUserBlock(R"({"type":"tool_result","content":"x"})"),
          "messages[0].content[0].tool_use_id");
   begins(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"assistant","content":[
-                     {"type":"tool_use","id":"1","name":"n","input":"{}"}]}]})"),
+                     {"type":"tool_use","id":"1","name":"n","input":7}]}]})"),
          "messages[0].content[0].input");
+}
+
+TEST(AnthropicRequest, AnAnswerThatWasCutComesBack) {
+  const auto conversation = ParseMessagesConversation(Json::parse(R"({"messages":[
+        {"role":"user","content":"go"},
+        {"role":"assistant","content":[
+          {"type":"thinking","thinking":"half a thou","signature":""},
+          {"type":"tool_use","id":"t1","name":"read","input":"{\"path\": \"AAAA"},
+          {"type":"tool_use","id":"t2","name":"","input":null}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"no"}]},
+        {"role":"assistant","content":[]},
+        {"role":"assistant","content":null}]})"),
+                                                      {});
+  ASSERT_TRUE(conversation.has_value()) << conversation.error().message;
+  ASSERT_EQ(conversation->messages.size(), 5u);
+  const Message& cut = conversation->messages[1];
+  EXPECT_EQ(cut.reasoning, "half a thou");
+  ASSERT_EQ(cut.tool_calls.size(), 2u);
+  EXPECT_EQ(cut.tool_calls[0].arguments, R"({"path": "AAAA)");
+  EXPECT_EQ(cut.tool_calls[1].arguments, "{}");
+  EXPECT_EQ(conversation->messages[3].content, "");
+  EXPECT_EQ(conversation->messages[4].content, "");
 }
 
 }  // namespace

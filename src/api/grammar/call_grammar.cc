@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/grammar/call_grammar_learned.h"
+#include "api/grammar/call_or_text_grammar.h"
 #include "api/grammar/call_values.h"
 #include "api/grammar/json_grammar.h"
 #include "api/grammar/json_schema.h"
@@ -186,11 +187,7 @@ class CallWriter {
     AddRule("thought", R"([^<] thought | "<" thought-tag)");
     AddRule("thought-tag", R"("|end|>" | "<" thought-tag | [^<|] thought)");
     auto text = Whole("(analysis " + GbnfLiteral("<|start|>assistant") + ")? " + call);
-    // A tag ends the message anywhere, even inside a string.
-    if (text) {
-      ReplaceAll(R"(plain ::= [^"\\\x00-\x1F\x7F])",
-                 R"(plain ::= [^"\\<\x00-\x1F\x7F] | "<" [^"\\<|\x00-\x1F\x7F])", &*text);
-    }
+    if (text) *text = GbnfWithoutTags(*std::move(text));
     return text;
   }
 
@@ -276,10 +273,12 @@ ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest*
   const ToolChoice& choice = request->tool_choice;
   const Tools& tools = request->conversation.tools;
   if (choice.kind == ToolChoice::Kind::kNone) return Tools();
-  if (choice.kind == ToolChoice::Kind::kRequired) {
-    if (!request->grammar.empty()) {
-      return tl::unexpected(FieldError(kField, "'auto' or 'none' where the answer has a format"));
+  const bool forced = choice.kind == ToolChoice::Kind::kRequired;
+  if (forced) {
+    if (!request->grammar.empty() && !request->grammar_is_format) {
+      return tl::unexpected(FieldError(kField, "'auto' or 'none' where the answer has a grammar"));
     }
+    // A format is for texts, and the answer has none.
     auto grammar = GrammarOfCalls(chat_template, tools, choice);
     if (!grammar) return tl::unexpected(grammar.error());
     request->grammar = *std::move(grammar);
@@ -287,6 +286,9 @@ ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest*
   if (choice.names.size() > tools.size()) {
     return tl::unexpected(
         FieldError(kField, "a choice among 'tools': it names more than there are"));
+  }
+  if (!forced && request->grammar_is_format && !request->grammar.empty()) {
+    request->grammar = GrammarOfCallsOrText(chat_template, tools, choice, request->grammar);
   }
   return choice.names.empty() ? tools : tools.Named(choice.names);
 }

@@ -26,8 +26,9 @@ inline constexpr size_t kForcedCallsMax = 16;
 ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
                                       const ToolChoice& choice);
 
-// Enforces a request's tool_choice: sets its grammar if a call is forced. Returns the tools whose
-// calls the answer is parsed for; empty if calls are not parsed.
+// Enforces a request's tool_choice: sets its grammar if a call is forced, and lets the grammar of a
+// format allow calls too if they are not. Returns the tools whose calls the answer is parsed for;
+// empty if calls are not parsed.
 ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
 
 }  // namespace cairn

@@ -247,5 +247,29 @@ TEST(ApplyToolChoice, LooksForCallsOnlyOfWhatMayBeCalled) {
   EXPECT_EQ(ApplyToolChoice(*hermes, &request).error().field, "tool_choice");
 }
 
+TEST(ApplyToolChoice, AFormatIsForTextsAndACallStaysPossible) {
+  const auto hermes = test::Parsed("<tool_call>");
+  const auto may_begin = [](const ChatRequest& request, const std::string& text) {
+    return GrammarMatcher(Grammar::Parse(request.grammar).value()).Allows(text);
+  };
+  ChatRequest request;
+  request.conversation.tools = OfText(kTools);
+  request.grammar = "root ::= \"7\"\n";
+  ChatRequest own = request;
+  request.grammar_is_format = true;
+  ChatRequest forced = request;
+  ASSERT_TRUE(ApplyToolChoice(*hermes, &request).has_value());
+  EXPECT_TRUE(may_begin(request, "7"));
+  EXPECT_TRUE(may_begin(request, "<tool_call>"));
+  EXPECT_FALSE(may_begin(request, "Hello"));
+  forced.tool_choice.kind = ToolChoice::Kind::kRequired;
+  ASSERT_TRUE(ApplyToolChoice(*hermes, &forced).has_value());
+  EXPECT_FALSE(may_begin(forced, "7"));
+  EXPECT_TRUE(may_begin(forced, "<tool_call>"));
+  // A client's own grammar holds for whatever the model writes.
+  ASSERT_TRUE(ApplyToolChoice(*hermes, &own).has_value());
+  EXPECT_EQ(own.grammar, "root ::= \"7\"\n");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -425,4 +425,15 @@ std::string JsonRulesText() {
   return text;
 }
 
+std::string GbnfWithoutTags(std::string rules) {
+  constexpr std::string_view kPlain = R"(plain ::= [^"\\\x00-\x1F\x7F])";
+  constexpr std::string_view kWithoutTags =
+      R"(plain ::= [^"\\<\x00-\x1F\x7F] | "<" [^"\\<|\x00-\x1F\x7F])";
+  for (size_t at = rules.find(kPlain); at != std::string::npos;
+       at = rules.find(kPlain, at + kWithoutTags.size())) {
+    rules.replace(at, kPlain.size(), kWithoutTags);
+  }
+  return rules;
+}
+
 }  // namespace cairn

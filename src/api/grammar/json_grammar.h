@@ -44,6 +44,10 @@ const std::map<std::string, std::string, std::less<>>& JsonRules();
 // Returns all rules, one per line.
 std::string JsonRulesText();
 
+// Returns rules that use JsonRules(), whatever prefix their names have, with strings that do not
+// hold "<|": gpt-oss' tags begin with it, and a tag ends a message even inside a string.
+std::string GbnfWithoutTags(std::string rules);
+
 }  // namespace cairn
 
 #endif  // CAIRN_API_GRAMMAR_JSON_GRAMMAR_H_

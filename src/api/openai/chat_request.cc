@@ -390,6 +390,8 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto grammar = ParseAnswerGrammar(body);
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = std::move(*grammar);
+  const Json* own = fields.Find("grammar");
+  request.grammar_is_format = own == nullptr || *own == "";
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   request.tool_choice = std::move(*choice);

@@ -23,6 +23,9 @@ struct ChatRequest {
   // Grammar of the answer's content, in GBNF with a rule "root"; empty if it is free. The service
   // turns it into params.sampling.grammar, because it knows whether reasoning precedes the content.
   std::string grammar;
+  // The grammar is that of a format (`response_format`, `text.format`), which holds for texts:
+  // calls stay possible beside it. Otherwise it holds for whatever the model writes.
+  bool grammar_is_format = false;
   ToolChoice tool_choice;
 };
 

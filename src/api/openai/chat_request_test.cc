@@ -240,6 +240,14 @@ TEST(ChatRequest, ReadsTheRarerSamplingFields) {
   ExpectRefused(WithField(R"("logit_bias":[[1,1e300]])"), "logit_bias", "a list of");
 }
 
+TEST(ChatRequest, AFormatIsToldFromAGrammarOfTheClients) {
+  for (const char* format : {R"("response_format":{"type":"json_object"})",
+                             R"("json_schema":{"type":"integer"},"grammar":"")"}) {
+    EXPECT_TRUE(Parse(WithField(format))->grammar_is_format) << format;
+  }
+  EXPECT_FALSE(Parse(WithField(R"("grammar":"root ::= \"a\"")"))->grammar_is_format);
+}
+
 std::string Repeated(const std::string& text, size_t times) {
   std::string list = text;
   for (size_t i = 1; i < times; ++i) list += "," + text;

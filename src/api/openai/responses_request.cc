@@ -129,15 +129,25 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaRead
   return {};
 }
 
+// The text of a call's arguments, which may be cut; an object too, as some clients send it.
+ApiResult<std::string> ArgumentsText(const Json& item, const std::string& place) {
+  const auto arguments = item.find("arguments");
+  if (arguments == item.end() || arguments->is_null()) return std::string();
+  if (arguments->is_object()) return ToText(*arguments);
+  return NeededString(item, place, "arguments");
+}
+
 ApiResult<void> AddCall(const Json& item, const std::string& place,
                         std::vector<Message>* messages) {
   ToolCall call;
-  for (const auto& [field, target] :
-       {std::pair{"call_id", &call.id}, {"name", &call.name}, {"arguments", &call.arguments}}) {
+  for (const auto& [field, target] : {std::pair{"call_id", &call.id}, {"name", &call.name}}) {
     auto text = NeededString(item, place, field);
     if (!text) return tl::unexpected(text.error());
     *target = std::move(*text);
   }
+  auto arguments = ArgumentsText(item, place);
+  if (!arguments) return tl::unexpected(arguments.error());
+  call.arguments = *std::move(arguments);
   OpenAnswer(messages, true)->tool_calls.push_back(std::move(call));
   return {};
 }
@@ -363,6 +373,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   auto grammar = ReadTextFormat(body);
   if (!grammar) return tl::unexpected(grammar.error());
   chat.grammar = std::move(*grammar);
+  chat.grammar_is_format = true;
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   chat.tool_choice = std::move(*choice);

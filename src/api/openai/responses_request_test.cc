@@ -69,6 +69,17 @@ TEST(ResponsesRequest, ReasoningMayLackItsContent) {
             "assistant (short)  [clock {} 1]\nassistant (again) so\n");
 }
 
+TEST(ResponsesRequest, ArgumentsMayBeCutOrAnObjectOrNone) {
+  EXPECT_EQ(Lines(Parse(R"({"input":[
+      {"role":"user","content":"hi"},
+      {"type":"function_call","call_id":"1","name":"f","arguments":"{\"a\": \"b",
+       "status":"incomplete"},
+      {"type":"function_call","call_id":"2","name":"g","arguments":{"a":1}},
+      {"type":"function_call","call_id":"3","name":"","arguments":""},
+      {"type":"function_call","call_id":"4","name":"h","arguments":null}]})")),
+            "user hi\nassistant  [f {\"a\": \"b 1] [g {\"a\":1} 2] [  3] [h  4]\n");
+}
+
 TEST(ResponsesRequest, ItemsOfItsMakersServiceAreLeftOut) {
   EXPECT_EQ(Lines(Parse(R"({"input":[{"type":"web_search_call","id":"ws_1","status":"completed"},
                                      {"role":"user","content":"hi"}]})")),

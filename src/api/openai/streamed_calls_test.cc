@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "api/anthropic/anthropic.h"
+#include "api/anthropic/anthropic_request.h"
+#include "api/openai/chat_request.h"
 #include "api/openai/openai.h"
 #include "api/openai/responses.h"
+#include "api/openai/responses_request.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn {
@@ -121,9 +124,107 @@ TEST(StreamedCalls, AnAnswerThatIsNotStreamedHasTheTextOfOneThatBreaksOff) {
   EXPECT_EQ(lines.size(), 1u);
 }
 
+TEST(StreamedCalls, EachIsToldToWhoKeepsTheModelsSpelling) {
+  for (const bool stream : {true, false}) {
+    std::vector<std::string> told;
+    StartedChat chat =
+        Answer({kCall[0] + kCall[1] + kCall[2] + kCall[3] + kCall[4],
+                "\n<tool_call>{\"name\": \"weather\", \"arguments\": {}}</tool_call>"},
+               stream);
+    chat.on_call = [&](std::string_view name, std::string_view arguments) {
+      told.push_back(std::string(name) + " " + std::string(arguments));
+    };
+    Events(ChatStream(std::move(chat), {"chatcmpl-1", "m", 0}, {}));
+    EXPECT_EQ(told, (std::vector<std::string>{R"(weather {"city": "Rome"})", "weather {}"}));
+  }
+}
+
 TEST(StreamedCalls, NothingIsLoggedOfACallThatIsWhole) {
   const LogSink log = [](LogLevel, std::string_view line) { ADD_FAILURE() << line; };
   Events(ChatStream(Answer(kCall, true, log), {"chatcmpl-1", "m", 0}, {}));
+}
+
+// A prompt of a template that needs objects, in which the call that was cut comes back.
+void ExpectTakenBack(const Conversation& conversation, const std::string& shown) {
+  const auto wants = test::Parsed(test::kOpenThink);
+  ASSERT_TRUE(wants->caps().object_arguments);
+  const auto text = wants->Render(conversation, true);
+  ASSERT_TRUE(text.has_value()) << text.error().message;
+  EXPECT_NE(text->find(shown), std::string::npos) << *text;
+}
+
+const std::string kShownBrokenOff = "<function=weather><parameter=city>Ro</parameter>";
+
+TEST(StreamedCalls, OneThatBreaksOffIsTakenBackByChat) {
+  Json call = {{"type", "function"}, {"function", {{"arguments", ""}}}};
+  for (const Json& event :
+       Events(ChatStream(Answer(kBrokenOff, true), {"chatcmpl-1", "m", 0}, {}))) {
+    const Json delta = event["choices"][0]["delta"];
+    if (!delta.contains("tool_calls")) continue;
+    const Json& part = delta["tool_calls"][0];
+    if (part.contains("id")) call["id"] = part["id"];
+    if (part["function"].contains("name")) call["function"]["name"] = part["function"]["name"];
+    call["function"]["arguments"] =
+        call["function"]["arguments"].text() + part["function"]["arguments"].text();
+  }
+  const Json answer = {
+      {"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array({call})}};
+  const Json result = {{"role", "tool"}, {"tool_call_id", call["id"]}, {"content", "error"}};
+  const Json body = {
+      {"messages", Json::array({{{"role", "user"}, {"content", "go"}}, answer, result})}};
+  const auto conversation = ParseConversation(body);
+  ASSERT_TRUE(conversation.has_value()) << conversation.error().message;
+  ExpectTakenBack(*conversation, kShownBrokenOff);
+}
+
+TEST(StreamedCalls, OneThatBreaksOffIsTakenBackByMessagesAsATextOrAsClientsCloseIt) {
+  std::string partial;
+  Json block;
+  for (const Json& event : Events(MessageStream(Answer(kBrokenOff, true), {"msg_1", "m", 0}))) {
+    if (event["type"] == "content_block_start") block = event["content_block"];
+    if (event["type"] != "content_block_delta") continue;
+    partial += event["delta"]["partial_json"].text();
+  }
+  EXPECT_EQ(block["type"], "tool_use");
+  const Json closed = {{"city", "Ro"}};
+  for (const Json& input : {Json(partial), closed}) {
+    block["input"] = input;
+    const Json answer = {{"role", "assistant"}, {"content", Json::array({block})}};
+    const Json result = {
+        {"type", "tool_result"}, {"tool_use_id", block["id"]}, {"content", "error"}};
+    const Json body = {
+        {"messages", Json::array({{{"role", "user"}, {"content", "go"}},
+                                  answer,
+                                  {{"role", "user"}, {"content", Json::array({result})}}})}};
+    const auto conversation = ParseMessagesConversation(body, {});
+    ASSERT_TRUE(conversation.has_value()) << conversation.error().message;
+    ExpectTakenBack(*conversation, kShownBrokenOff);
+  }
+}
+
+TEST(StreamedCalls, OneThatBreaksOffIsTakenBackByResponses) {
+  Json items = Json::array({{{"role", "user"}, {"content", "go"}}});
+  for (const Json& event :
+       Events(ResponseStream(Answer(kBrokenOff, true), {"resp_1", "m", 0}, {}))) {
+    if (event["type"] == "response.output_item.done") items.push_back(event["item"]);
+  }
+  ASSERT_EQ(items.size(), 2u);
+  items.push_back(
+      {{"type", "function_call_output"}, {"call_id", items[1]["call_id"]}, {"output", "error"}});
+  const Json body = {{"input", items}};
+  const auto request = ParseResponsesRequest(body, GenerationParams{});
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  ExpectTakenBack(request->chat.conversation, kShownBrokenOff);
+}
+
+TEST(StreamedCalls, AnAnswerThatIsNotStreamedIsTakenBackAsTheTextItWasSentAs) {
+  const auto answer =
+      CollectChat(Answer(kBrokenOff, false), {"chatcmpl-1", "m", 0}, [] { return false; });
+  const Json message = Json::parse(*answer)["choices"][0]["message"];
+  const Json body = {{"messages", Json::array({{{"role", "user"}, {"content", "go"}}, message})}};
+  const auto conversation = ParseConversation(body);
+  ASSERT_TRUE(conversation.has_value()) << conversation.error().message;
+  ExpectTakenBack(*conversation, kBrokenOff[0] + kBrokenOff[1]);
 }
 
 }  // namespace

@@ -71,6 +71,7 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
   };
   Conversation sent = *asked.conversation;
   MakeCanonical(options_.prompt.canonical, &sent);
+  prompts_.key_order()->Apply(asked.name_space, &sent);
   const auto left = rolling_->Expect(asked.name_space, sent, answer);
   if (left) {
     for (const Conversation& next : ExpectedConversations(*left, answer)) expect(next, true);

@@ -6,6 +6,7 @@
 
 #include "api/prompt/prefill.h"
 #include "api/wall_clock.h"
+#include "chat/parse/call_arguments.h"
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
@@ -76,6 +77,26 @@ void AddMarks(const std::vector<MarkPlace>& places, const TokenMap& map, PromptS
   }
 }
 
+// Says that a template is shown other arguments than those of the newest answer's calls. Those of
+// older ones were logged when they were the newest.
+void LogBrokenArguments(const ChatTemplate& chat_template, const Conversation& conversation,
+                        const LogSink& log) {
+  if (!log || !chat_template.caps().object_arguments) return;
+  const auto& messages = conversation.messages;
+  const auto newest = std::find_if(messages.rbegin(), messages.rend(), [](const Message& message) {
+    return message.role == Role::kAssistant;
+  });
+  if (newest == messages.rend()) return;
+  const auto broken =
+      std::count_if(newest->tool_calls.begin(), newest->tool_calls.end(),
+                    [](const ToolCall& call) { return AreBrokenArguments(call.arguments); });
+  if (broken == 0) return;
+  log(LogLevel::kInfo,
+      "the arguments of " + std::to_string(broken) +
+          " calls in the last answer are no JSON object, as if they were cut; this "
+          "template needs one, so they are closed, or shown as one argument");
+}
+
 }  // namespace
 
 PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_template,
@@ -89,6 +110,8 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
       reasoning_controls_(FindReasoningControls(*chat_template)),
       cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, chat_template)
                                  : nullptr),
+      key_order_(
+          std::make_shared<KeyOrder>(options.known_tool_bytes_max, options.known_call_bytes_max)),
       spans_(options.span_bytes_max),
       tool_order_(options.tool_lists_max) {}
 
@@ -172,6 +195,8 @@ void PromptBuilder::TellReasoning(Conversation* conversation) const {
 
 size_t PromptBuilder::Normalize(const PromptUse& use, Conversation* conversation) const {
   MakeCanonical(options_.canonical, conversation);
+  if (use.purpose == Purpose::kAnswer) LogBrokenArguments(*template_, *conversation, options_.log);
+  if (use.reuse) key_order_->Apply(use.name_space, conversation);
   const bool pins = use.reuse && options_.volatile_text && use.purpose != Purpose::kCount;
   const size_t pinned = pins ? options_.volatile_text->Pin(use.name_space, conversation) : 0;
   if (use.reuse) tool_order_.Apply(use.name_space, conversation);

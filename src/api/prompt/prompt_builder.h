@@ -2,7 +2,8 @@
 // which prompt_builder.cc has them:
 //
 //   TellReasoning   the reasoning that client and server want -> the template's kwargs
-//   Normalize       canonical form, pinned volatile texts, order of the tools, time, prompt end
+//   Normalize       canonical form, known orders of keys, pinned volatile texts, order of the
+//                   tools, time, prompt end
 //   RenderText      the template, the spans of the messages in its text and the places of media
 //   Tokenize        the text -> tokens; known answers as the tokens they were generated as
 //   FindShape       marks, turns and reasoning as token positions
@@ -27,9 +28,10 @@
 #include "api/llama_server/prompt_tokens.h"
 #include "api/media/media_layouts.h"
 #include "api/prompt/conversation_cut.h"
+#include "api/prompt/order/key_order.h"
+#include "api/prompt/order/tool_order.h"
 #include "api/prompt/prepared_prompt.h"
 #include "api/prompt/prompt_limits.h"
-#include "api/prompt/tool_order.h"
 #include "base/log.h"
 #include "chat/canonical.h"
 #include "chat/spans/span_cache.h"
@@ -46,6 +48,9 @@ struct PromptOptions {
   size_t span_bytes_max = size_t{32} << 20U;
   // Maximum number of tool lists whose order is kept.
   size_t tool_lists_max = 4096;
+  // Budgets for the texts of tools and of calls' arguments whose order of keys is kept.
+  size_t known_tool_bytes_max = size_t{16} << 20U;
+  size_t known_call_bytes_max = size_t{16} << 20U;
   // Find message boundaries also for models that need no checkpoints, because --trace-out records
   // them.
   bool find_boundaries = false;
@@ -74,7 +79,7 @@ struct PromptUse {
 
   NamespaceId name_space = 0;
   Purpose purpose = Purpose::kAnswer;
-  // Data of earlier requests may choose among equivalent tokens and tool orders.
+  // Data of earlier requests may choose among equivalent tokens, tool orders and orders of keys.
   bool reuse = true;
 };
 
@@ -108,6 +113,8 @@ class PromptBuilder {
   const ConversationCut* conversation_cut() const { return cut_.get(); }
   const PromptOptions& options() const { return options_; }
   const PromptLimits& limits() const { return limits_; }
+  // Shared with running answers, which record their calls.
+  const std::shared_ptr<KeyOrder>& key_order() const { return key_order_; }
   SpanStats span_stats() const { return spans_.stats(); }
 
  private:
@@ -143,6 +150,7 @@ class PromptBuilder {
   const ReasoningControls reasoning_controls_;
   const std::unique_ptr<const ConversationCut> cut_;
   mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
+  const std::shared_ptr<KeyOrder> key_order_;
   mutable SpanCache spans_;
   mutable ToolOrder tool_order_;
 };

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "testing/chat/test_templates.h"
@@ -25,8 +26,9 @@ FakeEngineOptions EngineOptions() {
 
 // A builder over the engine and the template that it needs.
 struct Built {
-  explicit Built(const PromptOptions& options = {})
-      : prompts(&engine, chat_template.get(), &answers, options) {}
+  explicit Built(const PromptOptions& options = {}, std::unique_ptr<ChatTemplate> shows = nullptr)
+      : chat_template(shows ? std::move(shows) : Builtin("qwen")),
+        prompts(&engine, chat_template.get(), &answers, options) {}
 
   PreparedPrompt Prepare(const Conversation& talk, Purpose purpose = Purpose::kAnswer) const {
     auto prompt = prompts.Prepare(talk, {.name_space = 1, .purpose = purpose});
@@ -35,7 +37,7 @@ struct Built {
   }
 
   FakeEngine engine{EngineOptions()};
-  std::unique_ptr<ChatTemplate> chat_template = Builtin("qwen");
+  std::unique_ptr<ChatTemplate> chat_template;
   AnswerTokens answers{1 << 20};
   PromptBuilder prompts;
 };
@@ -63,6 +65,51 @@ TEST(PromptBuilder, ToolsAreParsedOnceForARequest) {
   // The value that the request came with has gone through all stages: it was not made anew.
   EXPECT_EQ(&built.Prepare(talk).tools.list(), &talk.tools.list());
   EXPECT_NE(built.Prepare(talk).text.text.find(R"("name": "g")"), std::string::npos);
+}
+
+TEST(PromptBuilder, ToolsAndArgumentsWithOtherOrdersOfKeysMakeTheSamePrompt) {
+  const auto talk = [](const char* tools, const char* arguments) {
+    return Conversation{.messages = {User("U"), Call("f", arguments), ToolAnswer("T")},
+                        .tools = Tools::Parse(tools).value(),
+                        .now_unix_s = 1};
+  };
+  const Conversation first = talk(
+      R"([{"type":"function","function":{"name":"f","description":"d"}}])", R"({"b":1,"a":2})");
+  const Conversation again = talk(
+      R"([{"function":{"description":"d","name":"f"},"type":"function"}])", R"({"a":2,"b":1})");
+  const Built built;
+  const PreparedPrompt prompt = built.Prepare(first);
+  EXPECT_EQ(built.Prepare(again).tokens, prompt.tokens);
+  EXPECT_EQ(built.Prepare(again, Purpose::kCount).tokens, prompt.tokens);
+  EXPECT_EQ(built.Prepare(first).tokens, prompt.tokens);
+  // Not for another key, nor where nothing is to be reused.
+  EXPECT_NE(built.prompts.Prepare(again, {.name_space = 2})->tokens, prompt.tokens);
+  EXPECT_NE(built.prompts.Prepare(again, {.name_space = 1, .reuse = false})->tokens, prompt.tokens);
+}
+
+TEST(PromptBuilder, ACallThatWasCutIsWhereTheNextPromptGoesOn) {
+  const Built built({}, Parsed(kOpenThink));
+  const std::string asked = built.Prepare({.messages = {User("U")}}).text.text;
+  const std::string written = "hm\n</think>\n\n<tool_call><function=f><parameter=path>AAAA";
+  const PreparedPrompt next = built.Prepare(
+      {.messages = {User("U"), Call("f", R"({"path": "AAAA)", "hm"), ToolAnswer("error")}});
+  EXPECT_TRUE(next.text.text.starts_with(asked + written)) << next.text.text;
+}
+
+TEST(PromptBuilder, SaysOnceThatArgumentsAreShownInAnotherForm) {
+  std::vector<std::string> said;
+  PromptOptions options;
+  options.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
+  const Built built(options, Parsed(kOpenThink));
+  Conversation talk{.messages = {User("U"), Call("f", R"({"a": "x)"), ToolAnswer("T")}};
+  const PreparedPrompt prompt = built.Prepare(talk);
+  EXPECT_NE(prompt.text.text.find("<parameter=a>x</parameter>"), std::string::npos);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("1 calls"), std::string::npos) << said[0];
+  talk.messages.push_back(Assistant("A"));
+  talk.messages.push_back(User("V"));
+  built.Prepare(talk);
+  EXPECT_EQ(said.size(), 1u);
 }
 
 TEST(PromptBuilder, FindsAShapeOnlyForAnAnswer) {

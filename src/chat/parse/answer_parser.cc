@@ -8,6 +8,7 @@
 #include "chat/calls/calls_harmony.h"
 #include "chat/calls/calls_syntax.h"
 #include "chat/calls/calls_tools.h"
+#include "chat/learn/learned_syntax.h"
 #include "chat/parse/reasoning.h"
 
 namespace cairn {
@@ -159,6 +160,21 @@ std::vector<std::string> TagsOf(const AnswerFormat& format) {
     if (!tag.empty()) tags.emplace_back(tag);
   }
   return tags;
+}
+
+std::vector<std::string> CallBeginsOf(const AnswerFormat& format) {
+  std::vector<std::string> begins;
+  if (format.tools.empty()) return begins;
+  if (format.calls == CallFormat::kHarmony) return {"<|channel|>commentary to="};
+  if (format.calls == CallFormat::kLearned && format.learned) {
+    for (const LearnedSyntax::Start& start : LearnedSyntax(*format.learned).starts) {
+      begins.push_back(start.text);
+    }
+  } else if (const Family* const family = FamilyOf(format.calls)) {
+    const OfferedTools tools = ReadOfferedTools(format.tools);
+    for (const CallBegin& begin : family->make(&tools)->begins()) begins.emplace_back(begin.text);
+  }
+  return begins;
 }
 
 std::unique_ptr<AnswerParser> MakeAnswerParser(const AnswerFormat& format) {

@@ -93,6 +93,9 @@ AnswerFormat FindAnswerFormat(const ChatTemplate& chat_template, std::string_vie
 // text, and must not include that of other control tokens.
 std::vector<std::string> TagsOf(const AnswerFormat& format);
 
+// Returns the texts that calls of the format's tools may begin with; empty if it has none.
+std::vector<std::string> CallBeginsOf(const AnswerFormat& format);
+
 // Text that looks like a call but does not parse, ends early, or calls a tool that was not offered
 // is content, byte for byte. White space before a call, and after the last one at the end of the
 // answer, is dropped.

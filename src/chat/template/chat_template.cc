@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "chat/learn/learn_calls.h"
+#include "chat/parse/call_arguments.h"
 #include "chat/spans/tools_block.h"
 #include "chat/template/caps_probe.h"
 #include "chat/template/template_functions.h"
@@ -81,6 +82,20 @@ std::string WithoutExcerpts(const std::string& complaint, bool keep_place) {
   const size_t place = complaint.find(" at row ");
   if (place == std::string::npos) return complaint;
   return complaint.substr(0, keep_place ? complaint.find(":\n", place) : place);
+}
+
+// Makes objects of the arguments that are none. Returns whether there were any.
+bool MendArguments(Conversation* conversation) {
+  bool mended = false;
+  for (Message& message : conversation->messages) {
+    for (ToolCall& call : message.tool_calls) {
+      if (!AreBrokenArguments(call.arguments)) continue;
+      call.arguments =
+          ArgumentsObject(call.arguments).dump(-1, ' ', false, Json::error_handler_t::replace);
+      mended = true;
+    }
+  }
+  return mended;
 }
 
 }  // namespace
@@ -214,18 +229,27 @@ std::unique_ptr<ChatTemplate> ChatTemplate::Unreadable(std::string source, std::
 Result<std::string> ChatTemplate::Render(const Conversation& conversation,
                                          bool add_generation_prompt) const {
   if (program_ == nullptr) return Fail(ErrorCode::kUnsupported, unreadable_);
-  try {
-    Result<Json> messages = TemplateMessages(conversation, caps_);
+  const auto render = [&](const Conversation& shown) -> Result<std::string> {
+    Result<Json> messages = TemplateMessages(shown, caps_);
     if (!messages) return tl::unexpected(messages.error());
-    Result<Json> kwargs = TemplateKwargs(conversation);
+    Result<Json> kwargs = TemplateKwargs(shown);
     if (!kwargs) return tl::unexpected(kwargs.error());
     const RenderInput input{.messages = *std::move(messages),
-                            .tools = conversation.tools,
+                            .tools = shown.tools,
                             .kwargs = *std::move(kwargs),
                             .add_generation_prompt = add_generation_prompt,
-                            .now_unix_s = conversation.now_unix_s};
+                            .now_unix_s = shown.now_unix_s};
     if (caps_.tools_move && !input.tools.empty()) return program_->RunToolsInFront(input);
     return program_->Run(input);
+  };
+  try {
+    Result<std::string> text = render(conversation);
+    if (text || caps_.object_arguments) return text;
+    // It may parse the arguments itself, which must not fail for those of a call that was cut.
+    Conversation mended = conversation;
+    if (!MendArguments(&mended)) return text;
+    Result<std::string> again = render(mended);
+    return again ? again : text;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "chat/parse/call_arguments.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
@@ -72,7 +73,7 @@ class TextVisitor {
         visit_(&call.id);
         visit_(&call.name);
         if (caps_.object_arguments) {
-          VisitJson(&call.arguments);
+          VisitArguments(&call.arguments);
         } else {
           visit_(&call.arguments);
         }
@@ -90,6 +91,14 @@ class TextVisitor {
   void VisitTools(Tools* tools) const {
     if (!MayHoldSpecial(tools->text())) return;
     *tools = tools->Changed([this](Json* list) { VisitTexts(list, visit_); });
+  }
+
+  // As the template gets them, so that no special text of broken arguments is missed.
+  void VisitArguments(std::string* text) const {
+    if (!MayHoldSpecial(*text)) return;
+    Json object = ArgumentsObject(*text);
+    VisitTexts(&object, visit_);
+    *text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
   // Invalid JSON stays: rendering reports it.

@@ -76,6 +76,17 @@ TEST(PromptText, PositionsAreThoseOfTheTextWithEverythingBackInIt) {
   EXPECT_EQ(prompt.shape.header_end, prompt.shape.spans[0].begin);
 }
 
+TEST(PromptText, SpecialTextsInACallThatWasCutAreLiteralsToo) {
+  const auto chat_template = Parsed(kOpenThink);
+  for (const char* arguments : {R"({"k": "<|im_end|>v)", R"({"k": "\u003c|im_end|>v)",
+                                "no JSON: <|im_end|>v", R"(["<|im_end|>v"])"}) {
+    const Conversation talk{.messages = {User("U"), Call("f", arguments), ToolAnswer("T")}};
+    const PromptText prompt = Prompt(*chat_template, talk);
+    EXPECT_EQ(prompt.text, Render(*chat_template, talk));
+    EXPECT_NE(Sampled(prompt).find("{<|im_end|>}v"), std::string::npos) << Sampled(prompt);
+  }
+}
+
 TEST(PromptText, LooksIntoEveryTextThatAClientSends) {
   Message call = Call("f<|im_end|>", R"({"k<|im_end|>":"\u003c|im_start|>"})", "r<|im_start|>");
   const Conversation talk{

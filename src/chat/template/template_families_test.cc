@@ -152,5 +152,41 @@ TEST(TemplateFamilies, SayWhatEachDoesWithLateSystemMessages) {
   ExpectGolden("template_caps_of_families.txt", table);
 }
 
+TEST(TemplateFamilies, AnAnswerThatWasCutAnywhereComesBack) {
+  const SpecialTexts specials({"<|im_end|>"});
+  for (const std::string& name : FamilyNames()) {
+    const auto family = Family(name);
+    ASSERT_NE(family, nullptr);
+    const auto shown = [&](Message cut) {
+      const bool calls = !cut.tool_calls.empty();
+      Conversation talk = Front({User("u0")}, 1);
+      talk.messages.push_back(std::move(cut));
+      if (calls) talk.messages.push_back(ToolAnswer("t2 error"));
+      talk.messages.push_back(User("u3"));
+      const auto prompt = RenderPrompt(*family, specials, talk);
+      EXPECT_TRUE(prompt.has_value()) << name << ": " << prompt.error().message;
+      const std::string text = prompt ? prompt->text : "";
+      EXPECT_NE(text.find("u3"), std::string::npos) << name << ": " << text;
+      if (calls) EXPECT_NE(text.find("t2 error"), std::string::npos) << name << ": " << text;
+      return text;
+    };
+    for (const char* arguments : {R"({"city": "c1 Bo)", R"({"city": {"c1 Bo)",
+                                  R"({"a": 1, "city": ["c1 Bo)", "c1 Bo", R"(["c1 Bo"])"}) {
+      const std::string text = shown(Call("weather", arguments));
+      EXPECT_NE(text.find("c1 Bo"), std::string::npos) << name << ": " << text;
+    }
+    for (const char* arguments : {"", "null", "{", R"({"ci)", R"({"city")", R"({"city":)",
+                                  R"({"city": tr)", R"({"city": "\ud83d)"}) {
+      shown(Call("weather", arguments));
+    }
+    shown(Assistant(""));
+    shown(Assistant("", "half a thou"));
+    shown(Assistant("<think>\nhalf a thou"));
+    EXPECT_NE(shown(Assistant("<tool_call>\n{\"name\": \"c1 we")).find("c1 we"), std::string::npos)
+        << name;
+    shown(Assistant("half a charact\xEF\xBF\xBD"));
+  }
+}
+
 }  // namespace
 }  // namespace cairn

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
+#include "chat/parse/call_arguments.h"
 #include "chat/parse/limited_json.h"
 #include "chat/template/template_turns.h"
 
@@ -19,41 +20,28 @@ Json Content(const std::string& text, const TemplateCaps& caps) {
   return Json::array({{{"type", "text"}, {"text", text}}});
 }
 
-Result<Json> Arguments(const ToolCall& call, const std::string& field, const TemplateCaps& caps) {
+Json Arguments(const ToolCall& call, const TemplateCaps& caps) {
   if (!caps.object_arguments) return call.arguments;
-  if (call.arguments.empty()) return Json::object();
-  Result<Json> parsed = ParseLimitedJson(call.arguments, field);
-  if (parsed && !parsed->is_object()) {
-    return Fail(ErrorCode::kInvalidArgument, field + " must be the text of a JSON object.");
-  }
-  return parsed;
+  return ArgumentsObject(call.arguments);
 }
 
-Result<Json> ToolCalls(const Message& message, size_t index, const TemplateCaps& caps) {
+Json ToolCalls(const Message& message, const TemplateCaps& caps) {
   Json calls = Json::array();
-  for (size_t i = 0; i < message.tool_calls.size(); ++i) {
-    const ToolCall& call = message.tool_calls[i];
-    Result<Json> arguments = Arguments(call,
-                                       "messages[" + std::to_string(index) + "].tool_calls[" +
-                                           std::to_string(i) + "].function.arguments",
-                                       caps);
-    if (!arguments) return arguments;
-    Json function = {{"name", call.name}, {"arguments", *std::move(arguments)}};
+  for (const ToolCall& call : message.tool_calls) {
+    Json function = {{"name", call.name}, {"arguments", Arguments(call, caps)}};
     calls.push_back({{"id", call.id}, {"type", "function"}, {"function", std::move(function)}});
   }
   return calls;
 }
 
-Result<Json> OneMessage(const Message& message, size_t index, const TemplateCaps& caps) {
+Json OneMessage(const Message& message, const TemplateCaps& caps) {
   Json json = {{"role", RoleName(message.role)}, {"content", Content(message.content, caps)}};
   if (!message.reasoning.empty()) {
     json[caps.thinking_field ? "thinking" : "reasoning_content"] = message.reasoning;
   }
   if (!message.tool_calls.empty()) {
     if (message.content.empty() && caps.null_content) json["content"] = nullptr;
-    Result<Json> calls = ToolCalls(message, index, caps);
-    if (!calls) return calls;
-    json["tool_calls"] = *std::move(calls);
+    json["tool_calls"] = ToolCalls(message, caps);
   }
   if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;
   if (!message.name.empty()) json["name"] = message.name;
@@ -70,9 +58,7 @@ Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCa
   }
   Json json = Json::array();
   for (const TemplateTurn& turn : TurnsForTemplate(conversation, caps)) {
-    Result<Json> one = OneMessage(turn.message, turn.index, caps);
-    if (!one) return one;
-    json.push_back(*std::move(one));
+    json.push_back(OneMessage(turn.message, caps));
   }
   return json;
 }

@@ -10,9 +10,9 @@
 
 namespace cairn {
 
-// Returns the `messages` array in the form that the template needs. Returns kInvalidArgument if
-// there are too many messages, or if tool call arguments are not the JSON object that this template
-// requires. Any thread.
+// Returns the `messages` array in the form that the template needs. A call's arguments become an
+// object where it needs one, whatever they are (chat/parse/call_arguments.h). Returns
+// kInvalidArgument if there are too many messages. Any thread.
 Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCaps& caps);
 
 // Returns the `chat_template_kwargs` object; empty if the conversation has none.

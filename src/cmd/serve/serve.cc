@@ -314,6 +314,7 @@ class ServeRun {
     auto grammar = AnswerGrammarOf(options_);
     if (!grammar) return tl::unexpected(grammar.error());
     served_.grammar = std::move(*grammar);
+    served_.grammar_is_format = options_.grammar.empty() && options_.grammar_file.empty();
     HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
     http.on_refusal = NoteIn(&served_.refusals);

@@ -112,6 +112,8 @@ ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies&
   if (policies.reuse == ReuseMode::kExact) {
     service.answer_bytes_max = 0;
     service.prompt.tool_lists_max = 0;
+    service.prompt.known_tool_bytes_max = 0;
+    service.prompt.known_call_bytes_max = 0;
   }
   return service;
 }

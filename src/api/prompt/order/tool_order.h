@@ -1,8 +1,8 @@
 // ToolOrder: puts the tools of a conversation into the order of its first request. Tools are at the
 // start of the prompt, so another order would invalidate all of it.
 
-#ifndef CAIRN_API_PROMPT_TOOL_ORDER_H_
-#define CAIRN_API_PROMPT_TOOL_ORDER_H_
+#ifndef CAIRN_API_PROMPT_ORDER_TOOL_ORDER_H_
+#define CAIRN_API_PROMPT_ORDER_TOOL_ORDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -53,4 +53,4 @@ class ToolOrder {
 
 }  // namespace cairn
 
-#endif  // CAIRN_API_PROMPT_TOOL_ORDER_H_
+#endif  // CAIRN_API_PROMPT_ORDER_TOOL_ORDER_H_

@@ -1,4 +1,4 @@
-#include "api/prompt/tool_order.h"
+#include "api/prompt/order/tool_order.h"
 
 #include <algorithm>
 
