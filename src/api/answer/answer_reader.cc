@@ -83,18 +83,26 @@ std::optional<AnswerStep> AnswerReader::Next() {
     reading.called_tools = reading.called_tools || piece.kind == AnswerDelta::Kind::kCallBegin;
   }
   if (!done) return step;
-  LogBrokenCalls(*reading.parser);
+  LogOddCalls(*reading.parser);
   step.end = AnswerEnd{event->reason, event->context_full, event->stop_text, reading.called_tools,
                        event->cost};
   step.all_ended = ++ended_ == answers_.size();
   return step;
 }
 
-void AnswerReader::LogBrokenCalls(const AnswerParser& parser) const {
-  if (parser.broken_calls() == 0 || !log_) return;
-  log_(LogLevel::kWarning, "an answer has " + std::to_string(parser.broken_calls()) +
-                               " texts that begin like a tool call but are invalid or incomplete; "
-                               "they were sent as text");
+void AnswerReader::LogOddCalls(const AnswerParser& parser) const {
+  if (!log_) return;
+  if (parser.broken_calls() > 0) {
+    log_(LogLevel::kWarning,
+         "an answer has " + std::to_string(parser.broken_calls()) +
+             " texts that begin like a tool call but are invalid or incomplete; "
+             "they were sent as text");
+  }
+  if (parser.mended_calls() > 0) {
+    log_(LogLevel::kInfo, "an answer has " + std::to_string(parser.mended_calls()) +
+                              " tool calls that deviate from the template's syntax; they were "
+                              "sent as the calls that they plainly mean");
+  }
 }
 
 ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,

@@ -83,7 +83,7 @@ class AnswerReader {
     bool called_tools = false;
   };
 
-  void LogBrokenCalls(const AnswerParser& parser) const;
+  void LogOddCalls(const AnswerParser& parser) const;
 
   const std::shared_ptr<Generation> generation_;
   const LogSink log_;

@@ -33,6 +33,8 @@ class CallSplitter {
   void Finish(std::vector<AnswerDelta>* pieces);
   // The number of texts so far that began like a call and are not one.
   size_t broken_calls() const { return broken_calls_; }
+  // The number of calls so far that were mended.
+  size_t mended_calls() const { return mended_calls_; }
 
  private:
   struct Begin {
@@ -43,6 +45,7 @@ class CallSplitter {
   bool Step(bool finished, std::vector<AnswerDelta>* pieces);
   bool ReadWhole(const CallBegin& begin, bool finished, std::vector<AnswerDelta>* pieces);
   bool ReadOn(bool finished, std::vector<AnswerDelta>* pieces);
+  void EndReader();
   bool TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces);
   bool MayHaveEnded();
   Begin FindBegin() const;
@@ -69,6 +72,7 @@ class CallSplitter {
   size_t looked_at_ = 0;  // bytes of held_ that MayHaveEnded has seen
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
+  size_t mended_calls_ = 0;
   bool begun_ = false;        // there was content or a call
   bool behind_call_ = false;  // the last part was a call
 };
