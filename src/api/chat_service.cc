@@ -47,6 +47,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   const auto own = WithAdaptersOf(request.options, key);
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
+  LogLeftOut(request.conversation);
   prompts_.TellReasoning(&request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);
@@ -80,6 +81,17 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   if (!submitted) return tl::unexpected(submitted.error());
   chat.generation = *std::move(submitted);
   return chat;
+}
+
+void ChatService::LogLeftOut(const Conversation& conversation) const {
+  if (conversation.left_out.empty() || !options_.prompt.log) return;
+  std::string types;
+  for (const std::string& type : conversation.left_out) types += (types.empty() ? "" : ", ") + type;
+  options_.prompt.log(
+      LogLevel::kInfo,
+      "a conversation has parts that only the service that wrote them can use; they "
+      "were left out: " +
+          types);
 }
 
 ApiResult<std::shared_ptr<const Grammar>> ChatService::ScriptedGrammar(

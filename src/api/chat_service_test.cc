@@ -240,5 +240,19 @@ TEST(ChatService, ALongConversationIsRefusedOrCutAsTheServerIsTold) {
   EXPECT_EQ(said.size(), 1u);
 }
 
+TEST(ChatService, PartsThatWereLeftOutAreNamedInOneLine) {
+  ChatServiceOptions options;
+  std::vector<std::string> said;
+  options.prompt.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
+  Served served(options);
+  Conversation talk{.messages = {User("U")}};
+  served.Ask(talk);
+  EXPECT_EQ(said.size(), 0u);
+  talk.left_out = {"server_tool_use", "audio"};
+  served.Ask(talk);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("server_tool_use, audio"), std::string::npos) << said[0];
+}
+
 }  // namespace
 }  // namespace cairn
