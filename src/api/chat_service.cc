@@ -64,7 +64,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
 
   AnswerFormat format =
       FindAnswerFormat(*template_, prompt->generation_prompt(), *std::move(callable));
-  format.stream_arguments = request.stream;
+  format.stream_arguments = request.stream && request.eager_calls;
   StartedChat chat{.generation = {}, .parser = MakePrefilledParser(format, prompt->prefilled())};
   for (size_t i = 1; i < request.options.answers; ++i) {
     chat.other_parsers.push_back(MakePrefilledParser(format, prompt->prefilled()));
