@@ -47,6 +47,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   const auto own = WithAdaptersOf(request.options, key);
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
+  LogLeftOut(request.conversation);
   prompts_.TellReasoning(&request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);
@@ -63,7 +64,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
 
   AnswerFormat format =
       FindAnswerFormat(*template_, prompt->generation_prompt(), *std::move(callable));
-  format.stream_arguments = request.stream;
+  format.stream_arguments = request.stream && request.eager_calls;
   StartedChat chat{.generation = {}, .parser = MakePrefilledParser(format, prompt->prefilled())};
   for (size_t i = 1; i < request.options.answers; ++i) {
     chat.other_parsers.push_back(MakePrefilledParser(format, prompt->prefilled()));
@@ -86,6 +87,17 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   if (!submitted) return tl::unexpected(submitted.error());
   chat.generation = *std::move(submitted);
   return chat;
+}
+
+void ChatService::LogLeftOut(const Conversation& conversation) const {
+  if (conversation.left_out.empty() || !options_.prompt.log) return;
+  std::string types;
+  for (const std::string& type : conversation.left_out) types += (types.empty() ? "" : ", ") + type;
+  options_.prompt.log(
+      LogLevel::kInfo,
+      "a conversation has parts that only the service that wrote them can use; they "
+      "were left out: " +
+          types);
 }
 
 ApiResult<std::shared_ptr<const Grammar>> ChatService::ScriptedGrammar(

@@ -124,6 +124,7 @@ class ChatService {
                                                        std::string_view generation_prompt,
                                                        std::string_view prefilled) const;
   // All but `on_answer`.
+  void LogLeftOut(const Conversation& conversation) const;
   GenerationRequest ToGeneration(const ChatRequest& request, NamespaceId name_space,
                                  const AnswerFormat& format, const PreparedPrompt& prompt) const;
 

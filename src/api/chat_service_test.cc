@@ -240,5 +240,43 @@ TEST(ChatService, ALongConversationIsRefusedOrCutAsTheServerIsTold) {
   EXPECT_EQ(said.size(), 1u);
 }
 
+TEST(ChatService, PartsThatWereLeftOutAreNamedInOneLine) {
+  ChatServiceOptions options;
+  std::vector<std::string> said;
+  options.prompt.log = [&](LogLevel, std::string_view line) { said.emplace_back(line); };
+  Served served(options);
+  Conversation talk{.messages = {User("U")}};
+  served.Ask(talk);
+  EXPECT_EQ(said.size(), 0u);
+  talk.left_out = {"server_tool_use", "audio"};
+  served.Ask(talk);
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("server_tool_use, audio"), std::string::npos) << said[0];
+}
+
+TEST(ChatService, AStreamHasWholeCallsUnlessTheRequestAsksForParts) {
+  Served served;
+  for (const bool eager : {false, true}) {
+    ChatRequest request;
+    request.conversation = {
+        .messages = {User("U")},
+        .tools = Tools::Parse(R"([{"type":"function","function":{"name":"now"}}])").value()};
+    request.params.tokens_max = 1;
+    request.stream = true;
+    request.eager_calls = eager;
+    auto chat = served.service().Start(std::move(request), 1);
+    ASSERT_TRUE(chat.has_value()) << chat.error().message;
+    const std::string half = R"(<tool_call>{"name": "now", "arguments": {"a": "x)";
+    EXPECT_EQ(chat->parser->Push(half).empty(), !eager);
+    std::string content;
+    for (const AnswerDelta& piece : chat->parser->Finish()) {
+      EXPECT_EQ(piece.kind, AnswerDelta::Kind::kContent);
+      content += piece.text;
+    }
+    EXPECT_EQ(content, eager ? "" : half);
+    chat->generation->Abandon();
+  }
+}
+
 }  // namespace
 }  // namespace cairn

@@ -2,6 +2,7 @@
 // members stay in the order in which they came. It has the interface of nlohmann's ordered_json as
 // far as this program uses it, and its texts are the same byte for byte; but it is no template, so
 // a file that handles JSON compiles in a fraction of the time (docs/decisions/0026-json-value.md).
+// Unlike nlohmann's parser, it reads the escape of half a surrogate pair, as U+FFFD.
 
 #ifndef CAIRN_BASE_JSON_H_
 #define CAIRN_BASE_JSON_H_

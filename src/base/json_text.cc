@@ -3,11 +3,43 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "base/json.h"
 
 namespace cairn {
+namespace {
+
+// Returns the code unit that the escape at `at` (\uXXXX) stands for, and 0 if there is none.
+uint32_t EscapedUnit(std::string_view text, size_t at) {
+  if (text.substr(at, 2) != "\\u") return 0;
+  const std::string_view digits = text.substr(at + 2, 4);
+  uint32_t unit = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), unit, 16);
+  const bool whole = error == std::errc() && digits.size() == 4 && end == digits.data() + 4;
+  return whole ? unit : 0;
+}
+
+// Returns the position of the first escape from `at` on that is half of a surrogate pair without
+// the other half; npos if there is none.
+size_t FindLoneHalf(std::string_view text, size_t at) {
+  for (at = text.find('\\', at); at < text.size(); at = text.find('\\', at)) {
+    const uint32_t unit = EscapedUnit(text, at);
+    if (unit >= 0xDC00 && unit < 0xE000) return at;
+    if (unit >= 0xD800 && unit < 0xDC00) {
+      const uint32_t next = EscapedUnit(text, at + 6);
+      if (next < 0xDC00 || next >= 0xE000) return at;
+      at += 12;
+    } else {
+      at += 2;  // a backslash behind a backslash begins no escape
+    }
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
 
 // Builds a value from the parser's events, and stops at the first limit.
 class JsonBuilder {
@@ -20,8 +52,16 @@ class JsonBuilder {
 
   explicit JsonBuilder(const JsonLimits* limits) : limits_(limits) {}
 
+  // Half of a surrogate pair is what is left of a character that a client cut in two. The parser
+  // refuses it; here it becomes U+FFFD, which takes as many bytes, so that places stay right.
   bool Run(std::string_view text) {
-    return nlohmann::json::sax_parse(text.begin(), text.end(), this);
+    size_t lone = FindLoneHalf(text, 0);
+    if (lone == std::string_view::npos) return Parse(text);
+    std::string mended(text);
+    for (; lone != std::string_view::npos; lone = FindLoneHalf(text, lone + 6)) {
+      mended.replace(lone, 6, "\\ufffd");
+    }
+    return Parse(mended);
   }
   Json TakeResult() { return std::move(root_); }
   const std::string& complaint() const { return complaint_; }
@@ -68,6 +108,10 @@ class JsonBuilder {
     Json* value;
     size_t keys;
   };
+
+  bool Parse(std::string_view text) {
+    return nlohmann::json::sax_parse(text.begin(), text.end(), this);
+  }
 
   bool Refuse(std::string complaint) {
     complaint_ = std::move(complaint);

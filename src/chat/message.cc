@@ -1,5 +1,7 @@
 #include "chat/message.h"
 
+#include <algorithm>
+
 namespace cairn {
 namespace {
 
@@ -22,6 +24,21 @@ std::string_view RoleName(Role role) {
       return "tool";
   }
   return "";
+}
+
+void NoteLeftOut(std::string_view type, std::vector<std::string>* left_out) {
+  constexpr size_t kTypesMax = 16;
+  constexpr size_t kTypeBytesMax = 64;
+  constexpr std::string_view kLetters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+  const auto noted = [&](std::string_view name) {
+    return std::find(left_out->begin(), left_out->end(), name) != left_out->end();
+  };
+  const bool plain = !type.empty() && type.size() <= kTypeBytesMax &&
+                     type.find_first_not_of(kLetters) == std::string_view::npos;
+  if (noted(type)) return;
+  if (!plain || left_out->size() >= kTypesMax) type = "others";
+  if (!noted(type)) left_out->emplace_back(type);
 }
 
 std::optional<Role> RoleFromName(std::string_view name) {

@@ -21,6 +21,10 @@ enum class Role { kSystem, kDeveloper, kUser, kAssistant, kTool };
 
 // Returns "system", "developer", "user", "assistant" or "tool".
 std::string_view RoleName(Role role);
+// Notes a type in `left_out`. A type is a client's text: one that is no plain word, or one too
+// many, is noted as "others".
+void NoteLeftOut(std::string_view type, std::vector<std::string>* left_out);
+
 // Returns the role of that name; nullopt if there is none.
 std::optional<Role> RoleFromName(std::string_view name);
 
@@ -75,6 +79,9 @@ inline bool IsOff(const ReasoningWish& wish) {
 
 struct Conversation {
   std::vector<Message> messages = {};
+  // The types of the parts that a client sent and the messages do not hold, because only the
+  // service that wrote them can use them; each once.
+  std::vector<std::string> left_out = {};
   Tools tools = {};
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty if there are none

@@ -84,7 +84,7 @@ std::optional<AnswerStep> AnswerReader::Next() {
   NoteCalls(step, &reading);
   if (!done) return step;
   EndCall(&reading);
-  LogBrokenCalls(*reading.parser);
+  LogOddCalls(*reading.parser);
   step.end = AnswerEnd{event->reason, event->context_full, event->stop_text, reading.called_tools,
                        event->cost};
   step.all_ended = ++ended_ == answers_.size();
@@ -111,11 +111,19 @@ void AnswerReader::EndCall(Reading* reading) const {
   reading->call_arguments.clear();
 }
 
-void AnswerReader::LogBrokenCalls(const AnswerParser& parser) const {
-  if (parser.broken_calls() == 0 || !log_) return;
-  log_(LogLevel::kWarning, "an answer has " + std::to_string(parser.broken_calls()) +
-                               " texts that begin like a tool call but are invalid or incomplete; "
-                               "they were sent as text");
+void AnswerReader::LogOddCalls(const AnswerParser& parser) const {
+  if (!log_) return;
+  if (parser.broken_calls() > 0) {
+    log_(LogLevel::kWarning,
+         "an answer has " + std::to_string(parser.broken_calls()) +
+             " texts that begin like a tool call but are invalid or incomplete; "
+             "they were sent as text");
+  }
+  if (parser.mended_calls() > 0) {
+    log_(LogLevel::kInfo, "an answer has " + std::to_string(parser.mended_calls()) +
+                              " tool calls that deviate from the template's syntax; they were "
+                              "sent as the calls that they plainly mean");
+  }
 }
 
 ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,

@@ -88,7 +88,7 @@ class AnswerReader {
 
   void NoteCalls(const AnswerStep& step, Reading* reading) const;
   void EndCall(Reading* reading) const;
-  void LogBrokenCalls(const AnswerParser& parser) const;
+  void LogOddCalls(const AnswerParser& parser) const;
 
   const std::shared_ptr<Generation> generation_;
   const LogSink log_;

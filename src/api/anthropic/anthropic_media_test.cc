@@ -106,10 +106,11 @@ TEST(AnthropicMedia, MistakesAreNamed) {
          "messages[0].content[0]: its bytes are not an image of a known format");
 }
 
-TEST(AnthropicMedia, DocumentsAndImagesOfAnAnswerAreRefused) {
-  EXPECT_EQ(ErrorOf(Asked(R"({"type":"document","source":{}})")),
+TEST(AnthropicMedia, FilesAndImagesOfAnAnswerAreRefused) {
+  EXPECT_EQ(ErrorOf(Asked(R"({"type":"document","source":{"type":"base64",
+                               "media_type":"application/pdf","data":"JVBERg=="}})")),
             "'messages[0].content[0].type' must be 'text' or 'image', not 'document': this server "
-            "reads no documents; send their text");
+            "reads only documents whose source is a text; send the text");
   EXPECT_EQ(ErrorOf(Asked(Image(), "assistant")),
             "'messages[0].content[0].type' must be 'text', not 'image': the assistant's messages "
             "hold no images");

@@ -1,5 +1,6 @@
 #include "api/anthropic/anthropic_request.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string>
@@ -40,7 +41,9 @@ ApiError NotReadable(const std::string& type, const std::string& place, bool ans
   std::string expected = answer ? "'text'" : "'text' or 'image'";
   expected += ", not '" + type + "'";
   if (answer && type == "image") expected += ": the assistant's messages hold no images";
-  if (type == "document") expected += ": this server reads no documents; send their text";
+  if (type == "document") {
+    expected += ": this server reads only documents whose source is a text; send the text";
+  }
   return FieldError(place + ".type", expected);
 }
 
@@ -73,8 +76,62 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-// Appends a text block or an image to the message's content. `media` is null in an assistant's
-// message, which has no images.
+ApiResult<void> ReadContent(const Json* content, const std::string& place, MediaReader* media,
+                            Message* message);
+ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
+                         Message* message);
+
+// Appends a document whose source is a text, or a list of blocks, with its title above it.
+ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaReader* media,
+                            Message* message) {
+  FieldReader fields(block, place + ".");
+  std::string title;
+  fields.String("title", &title);
+  const Json* const source = fields.Find("source");
+  const std::string source_place = place + ".source";
+  if (source == nullptr) fields.Fail("source", "an object with a 'type'");
+  if (fields.error()) return tl::unexpected(*fields.error());
+  const auto type = BlockType(*source, source_place);
+  if (!type) return tl::unexpected(type.error());
+  if (*type != "text" && *type != "content") {
+    return tl::unexpected(NotReadable("document", place, media == nullptr));
+  }
+  if (!title.empty()) message->content += title + "\n";
+  const char* const name = *type == "text" ? "data" : "content";
+  const Json* const content = FieldReader(*source, "").Find(name);
+  if (*type == "content" && content != nullptr && content->is_array()) {
+    for (size_t i = 0; i < content->size(); ++i) {
+      auto added = AddBlock((*content)[i], At(source_place + ".content", i), media, message);
+      if (!added) return added;
+    }
+  } else {
+    const auto text = NeededString(*source, source_place, name);
+    if (!text) return tl::unexpected(text.error());
+    message->content += *text;
+  }
+  message->content += "\n";
+  return {};
+}
+
+// Appends what a search of the client's found: title, source and texts, a line each.
+ApiResult<void> AddSearchResult(const Json& block, const std::string& place, Message* message) {
+  FieldReader fields(block, place + ".");
+  std::string title;
+  std::string source;
+  fields.String("title", &title);
+  fields.String("source", &source);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  Message inside;
+  auto read = ReadContent(fields.Find("content"), place + ".content", nullptr, &inside);
+  if (!read) return read;
+  for (const std::string* line : {&title, &source, &inside.content}) {
+    if (!line->empty()) message->content += *line + "\n";
+  }
+  return {};
+}
+
+// Appends a text block or an image to the message's content. `media` is null where there are no
+// images.
 ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
                          Message* message) {
   const auto type = BlockType(block, place);
@@ -85,6 +142,8 @@ ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReade
     AppendMarker(*std::move(medium), &message->content, &message->media);
     return {};
   }
+  if (*type == "document") return AddDocument(block, place, media, message);
+  if (*type == "search_result") return AddSearchResult(block, place, message);
   // The result of a search for tools, of which only the names can be shown to the model.
   const bool reference = *type == "tool_reference";
   if (!reference && *type != "text") {
@@ -146,8 +205,10 @@ ApiResult<ToolCall> ReadToolUse(const Json& block, const std::string& place) {
   return ToolCall{std::move(*id), std::move(*name), std::move(arguments)};
 }
 
-// Adds one block to an assistant's message.
-ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, Message* message) {
+// Adds one block to an assistant's message. Another service may have written it: calls of its own
+// tools, and their results, are left out.
+ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, Message* message,
+                                  std::vector<std::string>* left_out) {
   const auto type = BlockType(block, place);
   if (!type) return tl::unexpected(type.error());
   if (*type == "redacted_thinking") return {};  // encrypted by the service that wrote it
@@ -157,7 +218,20 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
     message->tool_calls.push_back(std::move(*call));
     return {};
   }
-  if (*type != "thinking") return AddBlock(block, place, nullptr, message);
+  if (*type == "compaction") {
+    // A summary of what came before.
+    std::string summary;
+    FieldReader(block, "").String("content", &summary);
+    message->content += summary;
+    return {};
+  }
+  if (*type == "text" || *type == "image" || *type == "document" || *type == "search_result") {
+    return AddBlock(block, place, nullptr, message);
+  }
+  if (*type != "thinking") {
+    NoteLeftOut(*type, left_out);
+    return {};
+  }
   const auto text = NeededString(block, place, "thinking");
   if (!text) return tl::unexpected(text.error());
   message->reasoning += *text;
@@ -165,17 +239,17 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
 }
 
 ApiResult<void> AddAssistantMessage(const Json& content, const std::string& place,
-                                    std::vector<Message>* messages) {
+                                    Conversation* conversation) {
   Message message;
   message.role = Role::kAssistant;
   for (size_t i = 0; i < content.size(); ++i) {
-    auto added = AddAssistantBlock(content[i], At(place, i), &message);
+    auto added = AddAssistantBlock(content[i], At(place, i), &message, &conversation->left_out);
     if (added) {
       added = AddMark(content[i], At(place, i), i + 1 == content.size(), &message.marks);
     }
     if (!added) return added;
   }
-  messages->push_back(std::move(message));
+  conversation->messages.push_back(std::move(message));
   return {};
 }
 
@@ -207,7 +281,7 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place, Me
 }
 
 ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaReader* media,
-                           std::vector<Message>* messages) {
+                           Conversation* conversation) {
   if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
   const auto name = NeededString(json, place, "role");
   if (!name) return tl::unexpected(name.error());
@@ -225,16 +299,16 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
   }
   const bool blocks = content != nullptr && content->is_array();
   if (blocks && role == Role::kUser) {
-    return AddUserMessage(*content, content_place, media, messages);
+    return AddUserMessage(*content, content_place, media, &conversation->messages);
   }
   if (blocks && role == Role::kAssistant) {
-    return AddAssistantMessage(*content, content_place, messages);
+    return AddAssistantMessage(*content, content_place, conversation);
   }
   Message message;
   message.role = *role;
   auto read = ReadContent(content, content_place, media, &message);
   if (!read) return read;
-  messages->push_back(std::move(message));
+  conversation->messages.push_back(std::move(message));
   return {};
 }
 
@@ -278,6 +352,17 @@ ApiResult<Tools> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
   auto made = Tools::Make(std::move(shown));
   if (!made) return tl::unexpected(ToApiError(made.error()));
   return *std::move(made);
+}
+
+// Whether the request asks for arguments while they are generated. Anthropic's field is one of each
+// tool; a parser reads all calls in the same way.
+void ReadEagerCalls(FieldReader* fields, bool* eager) {
+  fields->Bool("eager_input_streaming", eager);
+  const Json* tools = fields->Find("tools");
+  if (tools == nullptr || !tools->is_array()) return;
+  *eager = *eager || std::any_of(tools->begin(), tools->end(), [](const Json& tool) {
+    return tool.is_object() && tool.value("eager_input_streaming", Json()) == Json(true);
+  });
 }
 
 // The error text that Anthropic's clients recognize.
@@ -327,7 +412,7 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
   MediaReader media(rules);
   auto added = AddSystem(body, &media, &conversation.messages);
   for (size_t i = 0; added && i < messages->size(); ++i) {
-    added = AddMessage((*messages)[i], At("messages", i), &media, &conversation.messages);
+    added = AddMessage((*messages)[i], At("messages", i), &media, &conversation);
   }
   if (!added) return tl::unexpected(added.error());
   auto tools = ReadTools(body, &conversation.tools_marks);
@@ -353,6 +438,7 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   request.params = defaults;
   FieldReader fields(body, "");
   fields.Bool("stream", &request.stream);
+  ReadEagerCalls(&fields, &request.eager_calls);
   ReadLimits(&fields, &request.params);
   ReadSampling(&fields, &request.params.sampling);
   ReadThinkingBudgetTokens(&fields, &request.params.reasoning);

@@ -233,6 +233,61 @@ TEST(AnthropicRequest, AnImageIsRefusedWithoutAProjector) {
             "--mmproj FILE");
 }
 
+TEST(AnthropicRequest, DocumentsAndSearchResultsOfTextAreText) {
+  EXPECT_EQ(Lines(ParseOne(R"({"role":"user","content":[
+      {"type":"document","source":{"type":"text","media_type":"text/plain","data":"plain words"}},
+      {"type":"text","text":"sum up"}]})")),
+            "user: plain words\nsum up\n");
+  EXPECT_EQ(Lines(ParseOne(R"({"role":"user","content":[
+      {"type":"document","title":"Stones","context":"c","citations":{"enabled":true},
+       "source":{"type":"content","content":[{"type":"text","text":"granite"}]}},
+      {"type":"document","source":{"type":"content","content":"slate"}},
+      {"type":"search_result","source":"https://a.example","title":"Rocks",
+       "content":[{"type":"text","text":"basalt"}],"citations":{"enabled":true}}]})")),
+            "user: Stones\ngranite\nslate\nRocks\nhttps://a.example\nbasalt\n\n");
+  EXPECT_EQ(Lines(ParseOne(R"({"role":"user","content":[
+      {"type":"tool_result","tool_use_id":"t","content":[
+          {"type":"search_result","source":"s","title":"T","content":[
+              {"type":"text","text":"found"}]},
+          {"type":"document","source":{"type":"text","data":"read"}}]}]})")),
+            "tool: T\ns\nfound\nread\n\n");
+  EXPECT_EQ(ErrorOfUserBlock(R"({"type":"document"})"),
+            "'messages[0].content[0].source' must be an object with a 'type'");
+  EXPECT_EQ(ErrorOfUserBlock(R"({"type":"document","source":{"type":"text"}})"),
+            "'messages[0].content[0].source.data' must be a string");
+}
+
+TEST(AnthropicRequest, WhatTheServiceDidItselfIsLeftOutOfAnAnswerAndNamed) {
+  const Conversation conversation = ParseOne(R"({"role":"assistant","content":[
+      {"type":"text","text":"I search. "},
+      {"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"x"}},
+      {"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[
+          {"type":"web_search_result","url":"u","title":"t","encrypted_content":"e"}]},
+      {"type":"server_tool_use","id":"srvtoolu_2","name":"code_execution","input":{}},
+      {"type":"code_execution_tool_result","tool_use_id":"srvtoolu_2","content":{}},
+      {"type":"mcp_tool_use","id":"m","name":"n","server_name":"s","input":{}},
+      {"type":"mcp_tool_result","tool_use_id":"m","content":[]},
+      {"type":"of\nthe future"},
+      {"type":"text","text":"Found.","citations":[{"type":"web_search_result_location"}]}]})");
+  EXPECT_EQ(Lines(conversation), "assistant: I search. Found.\n");
+  EXPECT_EQ(conversation.left_out,
+            (std::vector<std::string>{"server_tool_use", "web_search_tool_result",
+                                      "code_execution_tool_result", "mcp_tool_use",
+                                      "mcp_tool_result", "others"}));
+  EXPECT_EQ(Lines(ParseOne(R"({"role":"assistant","content":[
+      {"type":"compaction","content":"So far: stones."}]})")),
+            "assistant: So far: stones.\n");
+}
+
+TEST(AnthropicRequest, ArgumentsAreStreamedWhileTheyAreWrittenWhereAToolAsksForIt) {
+  const std::string tools = R"("max_tokens":1,"tools":[{"name":"a","input_schema":{}},
+      {"name":"b","input_schema":{},"eager_input_streaming":)";
+  EXPECT_FALSE(ParseRequest(R"("max_tokens":1)").eager_calls);
+  EXPECT_FALSE(ParseRequest(tools + "false}]").eager_calls);
+  EXPECT_TRUE(ParseRequest(tools + "true}]").eager_calls);
+  EXPECT_TRUE(ParseRequest(R"("max_tokens":1,"eager_input_streaming":true)").eager_calls);
+}
+
 TEST(AnthropicRequest, MistakesAreNamed) {
   const std::string hi = R"("messages":[{"role":"user","content":"hi"}])";
   const auto begins = [](const std::string& error, const std::string& field) {

@@ -21,9 +21,11 @@ std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
-// Appends a part of `content` at `place`, which is `field` of the message.
+// Appends a part of `content` at `place`, which is `field` of the message. An answer may come from
+// another service: what it has beside texts is left out.
 void ReadPart(const Json& part, const std::string& field, const std::string& place,
-              FieldReader* fields, MediaReader* media, Message* message) {
+              FieldReader* fields, MediaReader* media, Message* message,
+              std::vector<std::string>* left_out) {
   if (!part.is_object() || !part.contains("type") || !part["type"].is_string()) {
     return fields->Fail(field, "an object with a string 'type'");
   }
@@ -35,20 +37,25 @@ void ReadPart(const Json& part, const std::string& field, const std::string& pla
     AppendMarker(*std::move(medium), &message->content, &message->media);
     return;
   }
-  if (type != "text") {
+  // Responses' names of a text are common in histories.
+  const bool text = type == "text" || type == "output_text" || type == "input_text";
+  const bool refusal = answer && type == "refusal";
+  if (!text && !refusal) {
+    if (answer && !IsMediaPart(type)) return NoteLeftOut(type, left_out);
     return fields->Fail(field + ".type",
                         answer ? "'text' in a message of the assistant, not " + Quoted(type)
                                : "'text', 'image_url' or 'input_audio', not " + Quoted(type));
   }
-  if (!part.contains("text") || !part["text"].is_string()) {
-    return fields->Fail(field + ".text", "a string");
+  const char* const name = refusal ? "refusal" : "text";
+  if (!part.contains(name) || !part[name].is_string()) {
+    return fields->Fail(field + "." + name, "a string");
   }
-  message->content += part["text"].get<std::string>();
+  message->content += part[name].get<std::string>();
 }
 
 // `content` is a string, or a list of parts: texts, images and recordings.
 void ReadContent(FieldReader* fields, const std::string& place, MediaReader* media,
-                 Message* message) {
+                 Message* message, std::vector<std::string>* left_out) {
   const std::string name = "content";
   const Json* value = fields->Find(name);
   if (value == nullptr) return;
@@ -59,8 +66,21 @@ void ReadContent(FieldReader* fields, const std::string& place, MediaReader* med
   if (!value->is_array()) return fields->Fail(name, "a string or a list of parts");
   for (size_t i = 0; i < value->size() && !fields->error(); ++i) {
     const std::string field = name + "[" + std::to_string(i) + "]";
-    ReadPart((*value)[i], field, place + "." + field, fields, media, message);
+    ReadPart((*value)[i], field, place + "." + field, fields, media, message, left_out);
   }
+}
+
+// Reads the name and the arguments of a function that was called.
+void ReadFunction(const Json& json, const std::string& place, FieldReader* fields, ToolCall* call) {
+  FieldReader function(json, "");
+  function.String("name", &call->name);
+  const Json* arguments = function.Find("arguments");
+  // Ollama's clients send the object itself.
+  if (arguments != nullptr && arguments->is_object()) call->arguments = ToText(*arguments);
+  if (arguments != nullptr && !arguments->is_object()) {
+    function.String("arguments", &call->arguments);
+  }
+  if (function.error()) fields->Fail(place + "." + function.error()->field, "a string");
 }
 
 void ReadToolCalls(FieldReader* fields, std::vector<ToolCall>* calls) {
@@ -76,46 +96,79 @@ void ReadToolCalls(FieldReader* fields, std::vector<ToolCall>* calls) {
     ToolCall call;
     FieldReader outer(entry, "");
     outer.String("id", &call.id);
-    FieldReader function(entry["function"], "");
-    function.String("name", &call.name);
-    const Json* arguments = function.Find("arguments");
-    // Ollama's clients send the object itself.
-    if (arguments != nullptr && arguments->is_object()) call.arguments = ToText(*arguments);
-    if (arguments != nullptr && !arguments->is_object()) {
-      function.String("arguments", &call.arguments);
-    }
+    ReadFunction(entry["function"], place + ".function", fields, &call);
     if (outer.error()) return fields->Fail(place + ".id", "a string");
-    if (function.error()) {
-      return fields->Fail(place + ".function." + function.error()->field, "a string");
-    }
+    if (fields->error()) return;
     calls->push_back(std::move(call));
   }
 }
 
-ApiResult<Message> ParseMessage(const Json& json, size_t index, MediaReader* media) {
+// Reads OpenAI's older form of a call, which has no id: one of its own is made, the same at every
+// turn.
+void ReadFunctionCall(FieldReader* fields, size_t index, std::vector<ToolCall>* calls) {
+  const Json* function = fields->Find("function_call");
+  if (function == nullptr || !calls->empty()) return;
+  if (!function->is_object()) {
+    return fields->Fail("function_call", "an object with 'name' and 'arguments'");
+  }
+  ToolCall call{.id = "function_call_" + std::to_string(index)};
+  ReadFunction(*function, "function_call", fields, &call);
+  calls->push_back(std::move(call));
+}
+
+// Reads `refusal` of an answer: what the model said instead.
+void ReadRefusal(FieldReader* fields, Message* message) {
+  if (message->role != Role::kAssistant) return;
+  std::string refusal;
+  fields->String("refusal", &refusal);
+  if (refusal.empty()) return;
+  message->content += (message->content.empty() ? "" : "\n") + refusal;
+}
+
+ApiResult<Message> ParseMessage(const Json& json, size_t index, MediaReader* media,
+                                std::vector<std::string>* left_out) {
   const std::string place = "messages[" + std::to_string(index) + "]";
   if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
   FieldReader fields(json, place + ".");
   Message message;
   std::string role;
   fields.String("role", &role);
-  const std::optional<Role> known = RoleFromName(role);
+  // A result in OpenAI's older form. LinkFunctionResults finds its call.
+  const std::optional<Role> known = role == "function" ? Role::kTool : RoleFromName(role);
   if (!known) {
     fields.Fail("role", "'system', 'developer', 'user', 'assistant' or 'tool'" +
                             (role.empty() ? std::string() : ", not " + Quoted(role)));
   }
   message.role = known.value_or(Role::kUser);
-  if (!fields.error()) ReadContent(&fields, place, media, &message);
+  if (!fields.error()) ReadContent(&fields, place, media, &message, left_out);
+  ReadRefusal(&fields, &message);
   fields.String("reasoning_content", &message.reasoning);
   fields.String("tool_call_id", &message.tool_call_id);
   fields.String("name", &message.name);
   ReadToolCalls(&fields, &message.tool_calls);
+  ReadFunctionCall(&fields, index, &message.tool_calls);
+  if (message.role == Role::kAssistant && fields.Find("audio") != nullptr) {
+    NoteLeftOut("audio", left_out);
+  }
   const bool may_be_empty = message.role == Role::kAssistant || message.role == Role::kTool;
   if (fields.Find("content") == nullptr && !may_be_empty) {
     fields.Fail("content", "a string or a list of parts");
   }
   if (fields.error()) return tl::unexpected(*fields.error());
   return message;
+}
+
+// Results in OpenAI's older form have the name of their function in place of the call's id.
+void LinkFunctionResults(std::vector<Message>* messages) {
+  const ToolCall* last = nullptr;
+  for (Message& message : *messages) {
+    if (message.role == Role::kAssistant) {
+      last = message.tool_calls.size() == 1 ? message.tool_calls.data() : nullptr;
+    } else if (message.role == Role::kTool && message.tool_call_id.empty() && last != nullptr &&
+               last->name == message.name) {
+      message.tool_call_id = last->id;
+    }
+  }
 }
 
 void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
@@ -347,10 +400,11 @@ ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& ru
   Conversation conversation;
   MediaReader media(rules);
   for (size_t i = 0; i < messages->size(); ++i) {
-    auto message = ParseMessage((*messages)[i], i, &media);
+    auto message = ParseMessage((*messages)[i], i, &media, &conversation.left_out);
     if (!message) return tl::unexpected(message.error());
     conversation.messages.push_back(std::move(*message));
   }
+  LinkFunctionResults(&conversation.messages);
   const Json* tools = fields.Find("tools");
   if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
   if (tools != nullptr && tools->is_array()) {
@@ -377,6 +431,7 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   std::string model;
   fields.String("model", &model);
   fields.Bool("stream", &request.stream);
+  fields.Bool("eager_input_streaming", &request.eager_calls);
   fields.Bool("cache_prompt", &request.reuse);
   if (fields.error()) return tl::unexpected(*fields.error());
   auto options = ParseAnswerOptions(body, LogprobsField::kChat);

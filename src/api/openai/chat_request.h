@@ -18,6 +18,9 @@ struct ChatRequest {
   Conversation conversation;
   GenerationParams params;
   bool stream = false;
+  // `eager_input_streaming`: a stream has the arguments of calls while they are generated, so that
+  // it may end with half a call. Otherwise it has whole calls.
+  bool eager_calls = false;
   AnswerOptions options;
   bool reuse = true;  // `cache_prompt`
   // Grammar of the answer's content, in GBNF with a rule "root"; empty if it is free. The service

@@ -155,6 +155,60 @@ TEST(ChatRequest, ReadsWhatIsAskedForBesideTheText) {
             std::optional<size_t>(0));
 }
 
+TEST(ChatRequest, AnAnswerOfAnotherServiceIsReadAsFarAsItIsText) {
+  const auto request = Parse(R"({"messages":[
+      {"role":"assistant","content":[{"type":"refusal","refusal":"No."}]},
+      {"role":"assistant","content":null,"refusal":"Never."},
+      {"role":"assistant","content":"I would.","refusal":"But no.","audio":{"id":"audio_1"}},
+      {"role":"assistant","content":[{"type":"thinking","thinking":[]},
+                                     {"type":"output_text","text":"So."},{"type":"of\nme"}]},
+      {"role":"user","content":[{"type":"input_text","text":"go"}],"refusal":null}]})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  std::vector<std::string> contents;
+  for (const Message& message : request->conversation.messages) contents.push_back(message.content);
+  EXPECT_EQ(contents,
+            (std::vector<std::string>{"No.", "Never.", "I would.\nBut no.", "So.", "go"}));
+  EXPECT_EQ(request->conversation.left_out,
+            (std::vector<std::string>{"audio", "thinking", "others"}));
+}
+
+TEST(ChatRequest, AFunctionsCallAndResultInTheOlderFormAreThoseOfATool) {
+  const auto request = Parse(R"({"messages":[
+      {"role":"user","content":"go"},
+      {"role":"assistant","content":null,"function_call":{"name":"now","arguments":"{\"a\":1}"}},
+      {"role":"function","name":"now","content":"10"},
+      {"role":"function","name":"other","content":null}]})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  const auto& messages = request->conversation.messages;
+  ASSERT_EQ(messages[1].tool_calls.size(), 1u);
+  EXPECT_EQ(messages[1].tool_calls[0].name, "now");
+  EXPECT_EQ(messages[1].tool_calls[0].arguments, R"({"a":1})");
+  EXPECT_EQ(messages[2].role, Role::kTool);
+  EXPECT_EQ(messages[2].content, "10");
+  EXPECT_EQ(messages[2].name, "now");
+  EXPECT_FALSE(messages[2].tool_call_id.empty());
+  EXPECT_EQ(messages[2].tool_call_id, messages[1].tool_calls[0].id);
+  EXPECT_EQ(messages[3].role, Role::kTool);
+  EXPECT_EQ(messages[3].tool_call_id, "");
+  ExpectRefused(R"({"messages":[{"role":"assistant","function_call":"now"}]})",
+                "messages[0].function_call", "an object with 'name' and 'arguments'");
+  ExpectRefused(R"({"messages":[{"role":"assistant","function_call":{"name":7}}]})",
+                "messages[0].function_call.name", "a string");
+}
+
+TEST(ChatRequest, HalfAnEmojiIsTheReplacementCharacterWhereverItStands) {
+  const auto request = Parse(
+      R"({"messages":[{"role":"user","content":"cut \ud83d here"},
+          {"role":"assistant","tool_calls":[{"id":"c\udfff","function":{"name":"f",
+           "arguments":{"\ud83d":["\ude00"]}}}]}]})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  const std::string lost = "\xEF\xBF\xBD";
+  EXPECT_EQ(request->conversation.messages[0].content, "cut " + lost + " here");
+  const ToolCall& call = request->conversation.messages[1].tool_calls.at(0);
+  EXPECT_EQ(call.id, "c" + lost);
+  EXPECT_EQ(call.arguments, "{\"" + lost + "\":[\"" + lost + "\"]}");
+}
+
 TEST(ChatRequest, RefusesPartsItCannotRead) {
   ExpectRefused(R"({"messages":[{"role":"user","content":[{"type":"file","file":{}}]}]})",
                 "messages[0].content[0].type", "'image_url' or 'input_audio', not 'file'");

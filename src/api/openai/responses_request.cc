@@ -31,13 +31,14 @@ ApiResult<std::string> NeededString(const Json& object, const std::string& place
   return *text;
 }
 
-// Appends a text, or an image or a recording, to the message's content. `media` is null in an
-// answer, which has only text.
+// Appends a text, or an image or a recording, to the message's content. `left_out` is set in an
+// answer, which has only text; other parts, which only the service that wrote them can use, are
+// left out and noted in it.
 ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader* media,
-                        Message* message) {
+                        std::vector<std::string>* left_out, Message* message) {
   const auto type = NeededString(part, place, "type");
   if (!type) return tl::unexpected(type.error());
-  if (IsMediaPart(*type) && media != nullptr) {
+  if (IsMediaPart(*type) && left_out == nullptr) {
     auto medium = ReadMediaPart(part, *type, place, media);
     if (!medium) return tl::unexpected(medium.error());
     AppendMarker(*std::move(medium), &message->content, &message->media);
@@ -45,8 +46,13 @@ ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader*
   }
   const bool refusal = *type == "refusal";
   if (!refusal && *type != "input_text" && *type != "output_text" && *type != "text") {
-    const std::string expected = media == nullptr ? "'output_text' in a message of the assistant"
-                                                  : "'input_text', 'input_image' or 'input_audio'";
+    if (left_out != nullptr && !IsMediaPart(*type)) {
+      NoteLeftOut(*type, left_out);
+      return {};
+    }
+    const std::string expected = left_out != nullptr
+                                     ? "'output_text' in a message of the assistant"
+                                     : "'input_text', 'input_image' or 'input_audio'";
     return tl::unexpected(FieldError(place + ".type", expected + ", not '" + *type + "'"));
   }
   const auto text = NeededString(part, place, refusal ? "refusal" : "text");
@@ -57,7 +63,8 @@ ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader*
 
 // Reads the content of a message that has none yet: a string or a list of parts.
 ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
-                            const std::string& name, MediaReader* media, Message* message) {
+                            const std::string& name, MediaReader* media,
+                            std::vector<std::string>* left_out, Message* message) {
   const std::string place = item_place + "." + name;
   if (const std::string* text = StringOf(item, name)) {
     message->content = *text;
@@ -68,7 +75,7 @@ ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
     return tl::unexpected(FieldError(place, "a string or a list of parts"));
   }
   for (size_t i = 0; i < content->size(); ++i) {
-    auto added = AddPart((*content)[i], At(place, i), media, message);
+    auto added = AddPart((*content)[i], At(place, i), media, left_out, message);
     if (!added) return added;
   }
   return {};
@@ -107,7 +114,8 @@ bool HasCalls(const std::vector<Message>& messages) {
 }
 
 ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaReader* media,
-                           std::vector<Message>* messages) {
+                           Conversation* conversation) {
+  std::vector<Message>* const messages = &conversation->messages;
   const auto name = NeededString(item, place, "role");
   if (!name) return tl::unexpected(name.error());
   const auto role = RoleFromName(*name);
@@ -118,7 +126,8 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaRead
   const bool answer = role == Role::kAssistant;
   Message message;
   message.role = *role;
-  auto read = ReadContent(item, place, "content", answer ? nullptr : media, &message);
+  auto read = ReadContent(item, place, "content", media, answer ? &conversation->left_out : nullptr,
+                          &message);
   if (!read) return read;
   if (answer) {
     const bool fits = !HasText(*messages) && !HasCalls(*messages);
@@ -152,6 +161,22 @@ ApiResult<void> AddCall(const Json& item, const std::string& place,
   return {};
 }
 
+// Adds a call of a tool that takes a text in place of arguments: the text is its only argument.
+ApiResult<void> AddCustomCall(const Json& item, const std::string& place,
+                              std::vector<Message>* messages) {
+  ToolCall call;
+  std::string input;
+  for (const auto& [field, target] :
+       {std::pair{"call_id", &call.id}, {"name", &call.name}, {"input", &input}}) {
+    auto text = NeededString(item, place, field);
+    if (!text) return tl::unexpected(text.error());
+    *target = std::move(*text);
+  }
+  call.arguments = ToText({{"input", input}});
+  OpenAnswer(messages, true)->tool_calls.push_back(std::move(call));
+  return {};
+}
+
 ApiResult<void> AddCallOutput(const Json& item, const std::string& place, MediaReader* media,
                               std::vector<Message>* messages) {
   auto id = NeededString(item, place, "call_id");
@@ -159,39 +184,72 @@ ApiResult<void> AddCallOutput(const Json& item, const std::string& place, MediaR
   Message message;
   message.role = Role::kTool;
   message.tool_call_id = std::move(*id);
-  auto read = ReadContent(item, place, "output", media, &message);
+  auto read = ReadContent(item, place, "output", media, nullptr, &message);
   if (!read) return read;
   messages->push_back(std::move(message));
   return {};
 }
 
+// Adds a call of a tool of an MCP server that the service called itself, and its result.
+void AddMcpCall(const Json& item, Conversation* conversation) {
+  const std::string* id = StringOf(item, "id");
+  const std::string* name = StringOf(item, "name");
+  const std::string* arguments = StringOf(item, "arguments");
+  if (id == nullptr || name == nullptr || arguments == nullptr) {
+    return NoteLeftOut("mcp_call", &conversation->left_out);
+  }
+  std::vector<Message>* const messages = &conversation->messages;
+  OpenAnswer(messages, true)->tool_calls.push_back({*id, *name, *arguments});
+  Message result{.role = Role::kTool, .tool_call_id = *id};
+  for (const char* field : {"output", "error"}) {
+    if (const std::string* text = StringOf(item, field)) result.content += *text;
+  }
+  messages->push_back(std::move(result));
+}
+
+void AddReasoning(const Json& item, Conversation* conversation) {
+  std::vector<Message>* const messages = &conversation->messages;
+  const std::string text = ReasoningText(item);
+  const bool fits = !HasText(*messages) && !HasCalls(*messages);
+  if (!text.empty()) {
+    OpenAnswer(messages, fits)->reasoning += text;
+  } else if (const std::string* sealed = StringOf(item, "encrypted_content")) {
+    if (!sealed->empty()) NoteLeftOut("encrypted_reasoning", &conversation->left_out);
+  }
+}
+
 ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader* media,
-                        std::vector<Message>* messages) {
+                        Conversation* conversation) {
   if (!item.is_object()) return tl::unexpected(FieldError(place, "an object"));
+  std::vector<Message>* const messages = &conversation->messages;
   // Messages may come without a type.
   const std::string* named = StringOf(item, "type");
   const std::string type = named != nullptr ? *named : "message";
-  if (type == "message") return AddMessage(item, place, media, messages);
+  if (type == "message") return AddMessage(item, place, media, conversation);
   if (type == "function_call") return AddCall(item, place, messages);
-  if (type == "function_call_output") return AddCallOutput(item, place, media, messages);
-  if (type == "reasoning") {
-    const std::string text = ReasoningText(item);
-    const bool fits = !HasText(*messages) && !HasCalls(*messages);
-    if (!text.empty()) OpenAnswer(messages, fits)->reasoning += text;
-    return {};
+  if (type == "custom_tool_call") return AddCustomCall(item, place, messages);
+  if (type == "function_call_output" || type == "custom_tool_call_output") {
+    return AddCallOutput(item, place, media, messages);
   }
   if (type == "item_reference") {
     return tl::unexpected(FieldError(
         place + ".type",
         "the item itself: this server stores no responses, so references cannot be resolved"));
   }
-  return {};  // of tools that only OpenAI's service has
+  if (type == "reasoning") {
+    AddReasoning(item, conversation);
+  } else if (type == "mcp_call") {
+    AddMcpCall(item, conversation);
+  } else {
+    NoteLeftOut(type, &conversation->left_out);  // of tools that only its service has
+  }
+  return {};
 }
 
 ApiResult<void> AddItems(const Json& items, const std::string& place, MediaReader* media,
-                         std::vector<Message>* messages) {
+                         Conversation* conversation) {
   for (size_t i = 0; i < items.size(); ++i) {
-    auto added = AddItem(items[i], At(place, i), media, messages);
+    auto added = AddItem(items[i], At(place, i), media, conversation);
     if (!added) return added;
   }
   return {};
@@ -199,18 +257,20 @@ ApiResult<void> AddItems(const Json& items, const std::string& place, MediaReade
 
 // One turn at a time, because all of them together may be large.
 ApiResult<void> AddHistory(const ResponseTurns& history, MediaReader* media,
-                           std::vector<Message>* messages) {
+                           Conversation* conversation) {
   for (const auto& turn : history) {
-    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", media, messages);
+    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", media, conversation);
     if (!added) return added;
-    added = AddItems(Json::parse(turn->response)["output"], turn->id + ".output", media, messages);
+    added =
+        AddItems(Json::parse(turn->response)["output"], turn->id + ".output", media, conversation);
     if (!added) return added;
   }
   return {};
 }
 
 ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaReader* media,
-                          std::vector<Message>* messages) {
+                          Conversation* conversation) {
+  std::vector<Message>* const messages = &conversation->messages;
   std::string instructions;
   FieldReader fields(body, "");
   fields.String("instructions", &instructions);
@@ -220,7 +280,7 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaR
     messages->back().role = Role::kSystem;
     messages->back().content = std::move(instructions);
   }
-  auto added = AddHistory(history, media, messages);
+  auto added = AddHistory(history, media, conversation);
   if (!added) return added;
   if (const std::string* input = StringOf(body, "input")) {
     messages->emplace_back();
@@ -232,7 +292,7 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaR
     return tl::unexpected(FieldError("input", "a string or a list of items"));
   }
   if (auto fits = CheckInputItems(*items); !fits) return fits;
-  added = AddItems(*items, "input", media, messages);
+  added = AddItems(*items, "input", media, conversation);
   if (!added) return added;
   if (messages->empty()) return tl::unexpected(FieldError("input", "at least one message"));
   return {};
@@ -359,7 +419,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   ResponsesRequest request;
   ChatRequest& chat = request.chat;
   MediaReader media(rules);
-  auto read = ReadInput(body, history, &media, &chat.conversation.messages);
+  auto read = ReadInput(body, history, &media, &chat.conversation);
   if (!read) return tl::unexpected(read.error());
   FieldReader fields(body, "");
   RefuseUnsupported(&fields);
@@ -387,6 +447,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   fields.Number("temperature", 0, kLarge, &chat.params.sampling.temperature);
   fields.Number("top_p", 0, 1, &chat.params.sampling.top_p);
   fields.Bool("stream", &chat.stream);
+  fields.Bool("eager_input_streaming", &chat.eager_calls);
   fields.Bool("store", &request.store);
   request.repeated = RepeatedFields(body);
   ReadTemplateKwargs(&fields, &chat.conversation);

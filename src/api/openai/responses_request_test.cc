@@ -80,10 +80,38 @@ TEST(ResponsesRequest, ArgumentsMayBeCutOrAnObjectOrNone) {
             "user hi\nassistant  [f {\"a\": \"b 1] [g {\"a\":1} 2] [  3] [h  4]\n");
 }
 
-TEST(ResponsesRequest, ItemsOfItsMakersServiceAreLeftOut) {
-  EXPECT_EQ(Lines(Parse(R"({"input":[{"type":"web_search_call","id":"ws_1","status":"completed"},
-                                     {"role":"user","content":"hi"}]})")),
-            "user hi\n");
+TEST(ResponsesRequest, ItemsOfItsMakersServiceAreLeftOutAndNamed) {
+  const ResponsesRequest request = Parse(R"({"input":[
+      {"type":"web_search_call","id":"ws_1","status":"completed"},
+      {"type":"file_search_call","id":"fs_1","queries":[],"results":null},
+      {"type":"computer_call","id":"cu_1","call_id":"c","action":{"type":"click"}},
+      {"type":"computer_call_output","call_id":"c","output":{"type":"computer_screenshot"}},
+      {"type":"web_search_call","id":"ws_2","status":"completed"},
+      {"type":"mcp_list_tools","id":"mcpl_1","tools":[]},
+      {"type":"reasoning","summary":[],"encrypted_content":"xyz"},
+      {"role":"assistant","content":[{"type":"output_text","text":"Found."},
+                                     {"type":"of the future"}]},
+      {"role":"user","content":"hi"}]})");
+  EXPECT_EQ(Lines(request), "assistant Found.\nuser hi\n");
+  EXPECT_EQ(request.chat.conversation.left_out,
+            (std::vector<std::string>{"web_search_call", "file_search_call", "computer_call",
+                                      "computer_call_output", "mcp_list_tools",
+                                      "encrypted_reasoning", "others"}));
+}
+
+TEST(ResponsesRequest, CallsOfOtherKindsAreCallsWithArguments) {
+  const ResponsesRequest request = Parse(R"({"input":[
+      {"type":"custom_tool_call","call_id":"c1","name":"patch","input":"*** \"a\""},
+      {"type":"custom_tool_call_output","call_id":"c1","output":"done"},
+      {"type":"mcp_call","id":"mcp_1","server_label":"s","name":"ask","arguments":"{\"q\":1}",
+       "output":"42","error":null},
+      {"type":"mcp_call","id":"mcp_2"},
+      {"type":"function_call","call_id":"c2","name":"now","arguments":{"a":[1]}}]})");
+  EXPECT_EQ(Lines(request),
+            "assistant  [patch {\"input\":\"*** \\\"a\\\"\"} c1]\ntool done <- c1\n"
+            "assistant  [ask {\"q\":1} mcp_1]\ntool 42 <- mcp_1\n"
+            "assistant  [now {\"a\":[1]} c2]\n");
+  EXPECT_EQ(request.chat.conversation.left_out, (std::vector<std::string>{"mcp_call"}));
 }
 
 TEST(ResponsesRequest, FunctionsAreShownThoseInsideNamespacesToo) {

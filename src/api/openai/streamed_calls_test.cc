@@ -1,5 +1,5 @@
-// Arguments of calls in the streams of all APIs while the model writes them, and calls that break
-// off.
+// Arguments of calls in the streams of all APIs while the model writes them, where a client asks
+// for that, and calls that break off.
 
 #include <gtest/gtest.h>
 
@@ -111,6 +111,34 @@ TEST(StreamedCalls, OneThatBreaksOffStaysOpenAndIsLoggedOnce) {
     if (event["type"] != "response.output_item.done") continue;
     EXPECT_EQ(event["item"]["status"], "incomplete");
   }
+}
+
+TEST(StreamedCalls, WithoutPartsOneThatBreaksOffIsTextAndNoCall) {
+  std::vector<std::string> lines;
+  const LogSink log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  std::string content;
+  for (const Json& event :
+       Events(ChatStream(Answer(kBrokenOff, false, log), {"chatcmpl-1", "m", 0}, {}))) {
+    const Json delta = event["choices"][0]["delta"];
+    EXPECT_FALSE(delta.contains("tool_calls"));
+    if (delta.contains("content") && delta["content"].is_string()) {
+      content += delta["content"].text();
+    }
+  }
+  EXPECT_EQ(content, kBrokenOff[0] + kBrokenOff[1]);
+  EXPECT_EQ(lines.size(), 1u);
+}
+
+TEST(StreamedCalls, OneThatWasMendedIsLoggedOnce) {
+  std::vector<std::string> lines;
+  const LogSink log = [&](LogLevel, std::string_view line) { lines.emplace_back(line); };
+  const auto answer =
+      CollectChat(Answer({"<tool_call>{\"name\": \"weather\"}", "</tool_call>"}, false, log),
+                  {"chatcmpl-1", "m", 0}, [] { return false; });
+  const Json message = Json::parse(*answer)["choices"][0]["message"];
+  EXPECT_EQ(message["tool_calls"][0]["function"]["arguments"], "{}");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("1 tool calls that deviate"), std::string::npos) << lines[0];
 }
 
 TEST(StreamedCalls, AnAnswerThatIsNotStreamedHasTheTextOfOneThatBreaksOff) {

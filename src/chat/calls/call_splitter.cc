@@ -90,7 +90,7 @@ bool CallSplitter::ReadOn(bool finished, std::vector<AnswerDelta>* pieces) {
   std::vector<CallEvent> events;
   const LearnedCallReader::Status status = reader_->Read(held_.view(), finished, &events);
   if (!TakeEvents(&events, pieces)) {
-    reader_.reset();
+    EndReader();
     return !held_.empty();
   }
   if (status == LearnedCallReader::Status::kMore) return false;
@@ -100,8 +100,13 @@ bool CallSplitter::ReadOn(bool finished, std::vector<AnswerDelta>* pieces) {
     ++broken_calls_;
     if (!begun && reader_->end_of_calls() == 0) EmitText(begin_size_, pieces);
   }
-  reader_.reset();
+  EndReader();
   return !held_.empty();
+}
+
+void CallSplitter::EndReader() {
+  mended_calls_ += reader_->mended_calls();
+  reader_.reset();
 }
 
 // Returns false if a complete call turns out not to be one and is text now.

@@ -37,6 +37,8 @@ class CallSplitter {
   static constexpr size_t kBrokenCallsMax = 64;
   // The number of these texts so far.
   size_t broken_calls() const { return broken_calls_; }
+  // The number of calls so far that were mended.
+  size_t mended_calls() const { return mended_calls_; }
 
  private:
   struct Begin {
@@ -52,6 +54,7 @@ class CallSplitter {
   bool Step(bool finished, std::vector<AnswerDelta>* pieces);
   bool ReadWhole(const CallBegin& begin, bool finished, std::vector<AnswerDelta>* pieces);
   bool ReadOn(bool finished, std::vector<AnswerDelta>* pieces);
+  void EndReader();
   bool TakeEvents(std::vector<CallEvent>* events, std::vector<AnswerDelta>* pieces);
   bool MayHaveEnded();
   Begin FindBegin();
@@ -81,6 +84,7 @@ class CallSplitter {
   size_t tried_size_ = 0;  // of held_ when MayHaveEnded last returned true
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
+  size_t mended_calls_ = 0;
   bool begun_ = false;        // there was content or a call
   bool behind_call_ = false;  // the last part was a call
 };

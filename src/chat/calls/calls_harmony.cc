@@ -7,9 +7,8 @@
 #include <utility>
 
 #include "base/held_text.h"
-#include "chat/calls/calls_json.h"
 #include "chat/calls/calls_scan.h"
-#include "chat/parse/json_scanner.h"
+#include "chat/parse/json_mender.h"
 
 namespace cairn {
 namespace {
@@ -76,6 +75,7 @@ class HarmonyParser final : public AnswerParser {
   }
   std::vector<AnswerDelta> Finish() override { return Steps(true); }
   size_t broken_calls() const override { return broken_calls_; }
+  size_t mended_calls() const override { return mended_calls_; }
 
  private:
   enum class State : uint8_t {
@@ -217,12 +217,12 @@ class HarmonyParser final : public AnswerParser {
       found.at = held_.size();  // the end token <|call|> is not part of the answer's text
     }
     const std::string_view body = held_.view().substr(body_, found.at - body_);
-    if (tools_.Has(name) && IsJsonObject(body)) {
-      const size_t begin = SkipWhiteSpace(body, 0);
-      const std::string_view object =
-          body.substr(begin, body.find_last_not_of(kCallWhiteSpace) + 1 - begin);
+    bool mended = false;
+    auto object = tools_.Has(name) ? MendJsonObject(body, &mended) : std::nullopt;
+    if (object) {
+      mended_calls_ += mended ? 1 : 0;
       BeginCall(name, pieces);
-      pieces->push_back({AnswerDelta::Kind::kCallArguments, std::string(object), calls_ - 1, {}});
+      pieces->push_back({AnswerDelta::Kind::kCallArguments, *std::move(object), calls_ - 1, {}});
       Drop(found.at);
     } else {
       ++broken_calls_;
@@ -235,26 +235,24 @@ class HarmonyParser final : public AnswerParser {
 
   // held_ begins with arguments that were not emitted yet.
   bool StepArguments(bool finished, std::vector<AnswerDelta>* pieces) {
-    using Status = JsonScanner::Status;
+    using Status = JsonMender::Status;
     const FoundTag found = FindEnd(0);
     const bool ended = found.at != std::string_view::npos;
     const size_t end = ended ? found.at : finished ? held_.size() : TagBegun(held_.view());
     const std::string_view held = held_.view();
     Status status = Status::kMore;
-    size_t at = 0;
-    while (at < end && status == Status::kMore) {
-      status = json_->Push(held[at]);
-      at += status == Status::kInvalid ? 0 : 1;
+    std::string json;
+    size_t at = std::exchange(read_, 0);
+    while (at < end && status == Status::kMore) status = json_->Push(held[at++], &json);
+    if (!json.empty()) {
+      pieces->push_back({AnswerDelta::Kind::kCallArguments, std::move(json), calls_ - 1, {}});
     }
-    if (at > 0) {
-      pieces->push_back({AnswerDelta::Kind::kCallArguments,
-                         std::string(held_.view().substr(0, at)),
-                         calls_ - 1,
-                         {}});
-    }
-    Drop(at);
+    Drop(at - json_->unwritten_bytes());
+    if (status == Status::kMore) read_ = json_->unwritten_bytes();
     if (status == Status::kMore && !ended && !finished) return false;
+    read_ = 0;
     if (status != Status::kEnd) ++broken_calls_;
+    if (status == Status::kEnd && json_->mended()) ++mended_calls_;
     // If the arguments stop being valid, the rest is content.
     kind_ = AnswerDelta::Kind::kContent;
     state_ = status == Status::kInvalid ? State::kText : State::kBetween;
@@ -283,12 +281,14 @@ class HarmonyParser final : public AnswerParser {
   State state_;
   AnswerDelta::Kind kind_;  // kText: the kind of the message
   HeldText held_;
-  size_t searched_ = 0;              // kHeader and kCall: bytes of held_ without a tag that decides
-  std::string header_;               // kCall: the header of the message
-  size_t body_ = 0;                  // offset in held_ of that message's text
-  std::optional<JsonScanner> json_;  // kArguments: scans the call's arguments
+  size_t searched_ = 0;             // kHeader and kCall: bytes of held_ without a tag that decides
+  std::string header_;              // kCall: the header of the message
+  size_t body_ = 0;                 // offset in held_ of that message's text
+  std::optional<JsonMender> json_;  // kArguments: reads the call's arguments
+  size_t read_ = 0;                 // kArguments: bytes of held_ that json_ has read
   size_t calls_ = 0;
   size_t broken_calls_ = 0;
+  size_t mended_calls_ = 0;
   bool seen_tag_ = false;
 };
 

@@ -54,32 +54,9 @@ std::optional<std::string> ArgumentsText(std::string_view json) {
   return inside;
 }
 
-// `json` is known to be an object. Its members are cut out of the text instead of being parsed and
-// printed, because a client sends arguments back as it got them, and they must then be what the
-// model wrote.
-std::optional<FoundCall> CallFromObject(std::string_view json) {
-  std::optional<std::string> name;
-  std::optional<std::string> arguments;
-  for (size_t at = SkipWhiteSpace(json, 1); json[at] != '}'; at = SkipWhiteSpace(json, at)) {
-    if (json[at] == ',') at = SkipWhiteSpace(json, at + 1);
-    const size_t key_begin = at;
-    SkipString(json, &at);
-    const auto key = StringValue(json.substr(key_begin, at - key_begin));
-    at = SkipWhiteSpace(json, at);  // the colon
-    at = SkipWhiteSpace(json, at + 1);
-    const size_t value_begin = at;
-    SkipValue(json, &at);
-    const std::string_view value = json.substr(value_begin, at - value_begin);
-    if (key == "name") name = StringValue(value);
-    if (key == "arguments" || key == "parameters") arguments = ArgumentsText(value);
-  }
-  if (!name || name->empty() || !arguments) return std::nullopt;
-  return FoundCall{*std::move(name), *std::move(arguments)};
-}
-
 bool AddCall(std::string_view json, std::vector<FoundCall>* calls) {
   if (!json.starts_with('{')) return false;
-  auto call = CallFromObject(json);
+  auto call = CallOfObject(json);
   if (!call) return false;
   calls->push_back(*std::move(call));
   return true;
@@ -107,6 +84,29 @@ Scan SkipJson(std::string_view text, size_t* at) {
     }
   }
   return Scan::kMore;
+}
+
+// Its members are cut out of the text instead of being parsed and
+// printed, because a client sends arguments back as it got them, and they must then be what the
+// model wrote.
+std::optional<FoundCall> CallOfObject(std::string_view json) {
+  std::optional<std::string> name;
+  std::optional<std::string> arguments;
+  for (size_t at = SkipWhiteSpace(json, 1); json[at] != '}'; at = SkipWhiteSpace(json, at)) {
+    if (json[at] == ',') at = SkipWhiteSpace(json, at + 1);
+    const size_t key_begin = at;
+    SkipString(json, &at);
+    const auto key = StringValue(json.substr(key_begin, at - key_begin));
+    at = SkipWhiteSpace(json, at);  // the colon
+    at = SkipWhiteSpace(json, at + 1);
+    const size_t value_begin = at;
+    SkipValue(json, &at);
+    const std::string_view value = json.substr(value_begin, at - value_begin);
+    if (key == "name") name = StringValue(value);
+    if (key == "arguments" || key == "parameters") arguments = ArgumentsText(value);
+  }
+  if (!name || name->empty() || !arguments) return std::nullopt;
+  return FoundCall{*std::move(name), *std::move(arguments)};
 }
 
 Scan TakeJsonCalls(std::string_view text, size_t* at, std::vector<FoundCall>* calls) {

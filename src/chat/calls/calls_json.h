@@ -21,6 +21,11 @@ Scan SkipJson(std::string_view text, size_t* at);
 // Skips white space and an object or list of calls, and adds them to `calls`.
 Scan TakeJsonCalls(std::string_view text, size_t* at, std::vector<FoundCall>* calls);
 
+// Returns the call that an object is: with a name under "name", and arguments under "arguments" or
+// "parameters", an object or the text of one. nullopt if it is none. REQUIRES: `json` is the text
+// of an object, without white space around it.
+std::optional<FoundCall> CallOfObject(std::string_view json);
+
 // Whether the text is a JSON object within the limits for untrusted input.
 bool IsJsonObject(std::string_view text);
 

@@ -70,7 +70,7 @@ Scan PairReader::ReadNext(std::string_view text, size_t* at, std::string* json) 
   const bool key_is_opened = !syntax_->key_open.empty();
   Scan pair = key_is_opened ? ReadPair(text, at, json) : Scan::kNotHere;
   if (pair != Scan::kNotHere) return pair;
-  const Scan close = AnyOfStandsAt(text, {syntax_->close[0]}, *at);
+  const Scan close = AnyOfStandsAt(text, syntax_->pairs_end, *at);
   if (close == Scan::kFound) {
     *json += pairs_ == 0 ? "{}" : "}";
     state_ = State::kEnded;

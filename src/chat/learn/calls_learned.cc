@@ -3,28 +3,23 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/json.h"
-#include "chat/calls/calls_json.h"
-#include "chat/parse/limited_json.h"
-
 namespace cairn {
 namespace {
 
 constexpr size_t kIdBytesMax = 256;
+constexpr size_t kNameBytesMax = 256;
 constexpr std::string_view kFunctions = "functions.";
-
-std::optional<std::string> TextOf(std::string_view json) {
-  if (!json.starts_with('"')) return std::nullopt;
-  const auto value = ParseLimitedJson(json, "a call");
-  if (!value || !value->is_string()) return std::nullopt;
-  return value->get<std::string>();
-}
+constexpr std::string_view kFunctionsAsWord = "functions_";
 
 }  // namespace
 
 LearnedCallReader::LearnedCallReader(const LearnedSyntax* syntax, const OfferedTools* tools,
                                      size_t start)
-    : syntax_(syntax), tools_(tools), open_(syntax->starts[start].rest) {
+    : syntax_(syntax),
+      tools_(tools),
+      open_(syntax->starts[start].rest),
+      objects_(syntax->calls.is_object()),
+      mended_(syntax->starts[start].respelled) {
   at_ = syntax->starts[start].text.size();
 }
 
@@ -33,22 +28,40 @@ LearnedCallReader::Status LearnedCallReader::Read(std::string_view text, bool fi
   while (state_ != State::kEnded) {
     const Scan scan = Step(text, events);
     if (scan == Scan::kFound) continue;
-    if (scan == Scan::kMore && !finished) return Status::kMore;
-    // The arguments are complete: missing tags, or text that is not another call, do not change the
-    // call.
     const bool broke_off = scan == Scan::kMore;
-    if (state_ == State::kIdBehind || state_ == State::kClose) {
-      if (broke_off) at_ = text.size();
-      EndCall(events);
-    } else if (state_ == State::kNextCall) {
-      if (broke_off) end_of_calls_ = told_ = text.size();
-      state_ = State::kEnded;
-    } else {
-      if (broke_off && name_told_) told_ = text.size();
-      return Status::kBroken;
-    }
+    if (broke_off && !finished) return Status::kMore;
+    if (EndsWell(text, broke_off, events)) continue;
+    if (broke_off && name_told_) told_ = text.size();
+    return Status::kBroken;
   }
   return Status::kEnded;
+}
+
+// Handles text that ends early or is not what is expected. Once the arguments are complete, missing
+// tags, or text that is not another call, do not change the call.
+bool LearnedCallReader::EndsWell(std::string_view text, bool broke_off,
+                                 std::vector<CallEvent>* events) {
+  switch (state_) {
+    case State::kIdBehind:
+    case State::kClose:
+      if (broke_off) at_ = text.size();
+      EndCall(events);
+      return true;
+    case State::kObject:
+      if (!HasWholeArguments(text)) return false;
+      at_ = broke_off ? text.size() : arguments_end_;
+      mended_ = true;
+      EndCall(events);
+      return true;
+    case State::kNextCall:
+    case State::kNextObject: {
+      const bool comma = text.substr(SkipWhiteSpace(text, at_)).starts_with(',');
+      EndBlock(broke_off && !comma ? text.size() : end_of_calls_);
+      return true;
+    }
+    default:
+      return false;
+  }
 }
 
 Scan LearnedCallReader::Step(std::string_view text, std::vector<CallEvent>* events) {
@@ -63,6 +76,8 @@ Scan LearnedCallReader::Step(std::string_view text, std::vector<CallEvent>* even
       return ReadName(text);
     case State::kNameEnd:
       return ReadNameEnd(text);
+    case State::kArguments:
+      return ReadArguments(text);
     case State::kJson:
       return ReadJson(text, events);
     case State::kPairs:
@@ -73,16 +88,25 @@ Scan LearnedCallReader::Step(std::string_view text, std::vector<CallEvent>* even
       return ReadClose(text, events);
     case State::kNextCall:
       return ReadNextCall(text);
+    case State::kNextObject:
+      return ReadNextObject(text);
     case State::kEnded:
       break;
   }
   return Scan::kNotHere;
 }
 
+// Models that know several syntaxes write an object between the tags of another one.
 Scan LearnedCallReader::ReadOpen(std::string_view text) {
   const Scan scan = TakeParts(text, open_, &at_);
-  if (scan == Scan::kFound) BeginCall();
-  return scan;
+  if (scan == Scan::kMore) return scan;
+  if (scan == Scan::kNotHere) {
+    if (AnyOfStandsAt(text, {"{", "["}, at_) != Scan::kFound) return scan;
+    objects_ = true;
+    mended_ = true;
+  }
+  BeginCall();
+  return Scan::kFound;
 }
 
 void LearnedCallReader::BeginCall() {
@@ -90,91 +114,17 @@ void LearnedCallReader::BeginCall() {
   id_.clear();
   name_told_ = false;
   json_.reset();
+  json_text_.clear();
   pairs_.reset();
   types_.reset();
   key_.clear();
   in_arguments_ = false;
+  arguments_end_ = 0;
+  other_members_ = false;
   arguments_.reset();
   state_ = State::kName;
   if (syntax_->calls.id == LearnedCalls::Id::kBeforeName) state_ = State::kId;
-  if (syntax_->calls.is_object()) state_ = State::kObject;
-}
-
-// Reads {"name": …, "arguments": {…}}, with its members in any order and possibly others.
-Scan LearnedCallReader::ReadObject(std::string_view text, std::vector<CallEvent>* events) {
-  if (!json_) {
-    const size_t begin = SkipWhiteSpace(text, at_);
-    if (begin == text.size()) return Scan::kMore;
-    if (text[begin] != '{') return Scan::kNotHere;
-    at_ = begin;
-    json_.emplace();
-  }
-  while (at_ < text.size()) {
-    const JsonScanner::Status status = json_->Push(text[at_]);
-    if (status == JsonScanner::Status::kInvalid) {
-      if (in_arguments_) TellUpTo(text, at_, events);
-      return Scan::kNotHere;
-    }
-    const Scan member = TakeMember(text, events);
-    if (member != Scan::kFound) return member;
-    ++at_;
-    if (status == JsonScanner::Status::kEnd) return EndObject(events);
-  }
-  if (in_arguments_) TellUpTo(text, at_, events);
-  return Scan::kMore;
-}
-
-// Handles the byte at at_ if it begins or ends a part of a member.
-Scan LearnedCallReader::TakeMember(std::string_view text, std::vector<CallEvent>* events) {
-  using Member = JsonScanner::Member;
-  const LearnedCalls& calls = syntax_->calls;
-  const auto token = [&] { return text.substr(token_begin_, at_ + 1 - token_begin_); };
-  switch (json_->member()) {
-    case Member::kNone:
-      break;
-    case Member::kKeyBegin:
-      token_begin_ = at_;
-      break;
-    case Member::kKeyEnd:
-      key_ = TextOf(token()).value_or("");
-      break;
-    case Member::kValueBegin:
-      token_begin_ = at_;
-      if (key_ != calls.arguments_key || text[at_] != '{') break;
-      if (name_told_) return Scan::kNotHere;  // a second name
-      if (name_.empty()) break;
-      in_arguments_ = true;
-      told_ = at_;
-      TellName(events);
-      break;
-    case Member::kValueEnd:
-      if (key_ == calls.name_key) {
-        name_ = TextOf(token()).value_or("");
-        if (name_told_ || !tools_->Has(name_)) return Scan::kNotHere;
-      } else if (key_ == calls.id_key) {
-        id_ = TextOf(token()).value_or("");
-      } else if (in_arguments_ && key_ == calls.arguments_key) {
-        TellUpTo(text, at_ + 1, events);
-        in_arguments_ = false;
-      } else if (key_ == calls.arguments_key) {
-        // Some models write the object's text as a string.
-        arguments_ = text[token_begin_] == '"' ? TextOf(token()) : std::string(token());
-        if (!arguments_ || !IsJsonObject(*arguments_)) return Scan::kNotHere;
-      }
-      break;
-  }
-  return Scan::kFound;
-}
-
-Scan LearnedCallReader::EndObject(std::vector<CallEvent>* events) {
-  if (name_.empty() || name_told_ == arguments_.has_value()) return Scan::kNotHere;
-  if (arguments_) {
-    TellName(events);
-    TellArguments(*std::move(arguments_), events);
-  }
-  told_ = at_;
-  state_ = State::kClose;
-  return Scan::kFound;
+  if (objects_) state_ = State::kObject;
 }
 
 Scan LearnedCallReader::ReadId(std::string_view text) {
@@ -188,21 +138,24 @@ Scan LearnedCallReader::TakeName(std::string_view text, const std::string& name,
                                  size_t* end) const {
   const Scan scan = TakeWord(text, name, &at);
   if (scan != Scan::kFound) return scan;
-  if (syntax_->calls.id == LearnedCalls::Id::kHoldsName && at < text.size() && text[at] == ':') {
-    at = std::min(text.find_first_not_of("0123456789", at + 1), text.size());
+  const auto is_digit = [&](size_t i) {
+    return i < text.size() && text[i] >= '0' && text[i] <= '9';
+  };
+  const bool holds_name = syntax_->calls.id == LearnedCalls::Id::kHoldsName;
+  if ((holds_name || syntax_->calls.id_is_counter) && at < text.size()) {
+    const bool numbered =
+        (holds_name && text[at] == ':') ||
+        ((text[at] == '_' || text[at] == '-') && (at + 1 == text.size() || is_digit(at + 1)));
+    if (numbered) ++at;
+    while (numbered && is_digit(at)) ++at;
   }
   *end = at;
   return AnyOfStandsAt(text, syntax_->behind_name, at);
 }
 
-Scan LearnedCallReader::ReadName(std::string_view text) {
-  size_t begin = SkipWhiteSpace(text, at_);
-  if (begin == text.size()) return Scan::kMore;
-  const size_t id_begin = begin;
-  const bool holds_name = syntax_->calls.id == LearnedCalls::Id::kHoldsName;
-  if (holds_name && TakeWord(text, kFunctions, &begin) == Scan::kMore) return Scan::kMore;
+// Takes the longest of the offered names that fits.
+Scan LearnedCallReader::TakeAnyName(std::string_view text, size_t begin, size_t* end) {
   Scan any = Scan::kNotHere;
-  size_t end = 0;
   for (const auto& [name, schema] : tools_->schemas) {
     if (name.size() < name_.size()) continue;
     size_t name_end = 0;
@@ -211,13 +164,45 @@ Scan LearnedCallReader::ReadName(std::string_view text) {
     if (scan != Scan::kFound) continue;
     any = scan;
     name_ = name;
-    end = name_end;
+    *end = name_end;
   }
-  if (any != Scan::kFound) return any;
-  if (holds_name) id_ = text.substr(id_begin, end - id_begin);
+  return any;
+}
+
+// A name may be in a name space: functions.NAME.
+Scan LearnedCallReader::ReadName(std::string_view text) {
+  constexpr std::string_view kNameBytes =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  const size_t begin = SkipWhiteSpace(text, at_);
+  if (begin == text.size()) return Scan::kMore;
+  if (text[begin] == '{' || text[begin] == '[') {
+    objects_ = true;
+    mended_ = true;
+    state_ = State::kObject;
+    return Scan::kFound;
+  }
+  const bool holds_name = syntax_->calls.id == LearnedCalls::Id::kHoldsName;
+  size_t end = 0;
+  Scan scan = TakeAnyName(text, begin, &end);
+  if (scan == Scan::kNotHere && holds_name && text.substr(begin).starts_with(kFunctionsAsWord)) {
+    scan = TakeAnyName(text, begin + kFunctionsAsWord.size(), &end);
+    mended_ = true;
+  }
+  if (scan == Scan::kNotHere) {
+    const size_t separator = text.find_first_not_of(kNameBytes, begin);
+    if (separator == std::string_view::npos) {
+      return text.size() - begin <= kNameBytesMax ? Scan::kMore : scan;
+    }
+    if (text[separator] != '.' && text[separator] != ':') return scan;
+    if (separator + 1 == text.size()) return Scan::kMore;
+    scan = TakeAnyName(text, separator + 1, &end);
+    mended_ = mended_ || text.substr(begin, separator + 1 - begin) != kFunctions;
+  }
+  if (scan != Scan::kFound) return scan;
+  if (holds_name) id_ = text.substr(begin, end - begin);
   at_ = end;
   state_ = State::kNameEnd;
-  return any;
+  return scan;
 }
 
 Scan LearnedCallReader::ReadNameEnd(std::string_view text) {
@@ -235,15 +220,33 @@ Scan LearnedCallReader::ReadNameEnd(std::string_view text) {
   }
   if (at == at_) {
     const Scan scan = TakeParts(text, syntax_->name_end, &at);
-    if (scan != Scan::kFound) return scan;
+    if (scan == Scan::kMore) return scan;
+    if (scan == Scan::kNotHere && AnyOfStandsAt(text, {"{"}, at) != Scan::kFound) return scan;
+    mended_ = mended_ || scan == Scan::kNotHere;
   }
   at_ = at;
-  const bool json = syntax_->calls.arguments == LearnedCalls::Arguments::kJson;
-  state_ = json ? State::kJson : State::kPairs;
-  if (!json) {
-    types_.emplace(tools_->schemas.find(name_)->second);
-    pairs_.emplace(syntax_, &*types_);
+  state_ = State::kArguments;
+  return Scan::kFound;
+}
+
+// Finds out in which form the arguments are: some models write JSON instead of pairs.
+Scan LearnedCallReader::ReadArguments(std::string_view text) {
+  state_ = State::kJson;
+  if (syntax_->calls.arguments == LearnedCalls::Arguments::kJson || syntax_->braces) {
+    return Scan::kFound;
   }
+  const size_t begin = SkipWhiteSpace(text, at_);
+  if (begin == text.size()) {
+    state_ = State::kArguments;
+    return Scan::kMore;
+  }
+  if (text[begin] == '{' && !syntax_->key_open.empty()) {
+    mended_ = true;
+    return Scan::kFound;
+  }
+  state_ = State::kPairs;
+  types_.emplace(tools_->schemas.find(name_)->second);
+  pairs_.emplace(syntax_, &*types_);
   return Scan::kFound;
 }
 
@@ -251,19 +254,32 @@ Scan LearnedCallReader::ReadJson(std::string_view text, std::vector<CallEvent>* 
   if (!json_) {
     const size_t begin = SkipWhiteSpace(text, at_);
     if (begin == text.size()) return Scan::kMore;
-    if (text[begin] != '{') return Scan::kNotHere;
+    if (text[begin] != '{') {
+      // Nothing between the tags is no arguments.
+      if (syntax_->close.empty()) return Scan::kNotHere;
+      const Scan close = AnyOfStandsAt(text, {syntax_->close[0]}, begin);
+      if (close != Scan::kFound) return close;
+      TellName(events);
+      TellArguments("{}", events);
+      mended_ = true;
+      told_ = at_;
+      state_ = AfterArguments();
+      return close;
+    }
     at_ = told_ = begin;
-    json_.emplace();
+    json_.emplace(syntax_->braces ? syntax_->calls.quote : "");
     TellName(events);
   }
-  JsonScanner::Status status = JsonScanner::Status::kMore;
-  while (at_ < text.size() && status == JsonScanner::Status::kMore) {
-    status = json_->Push(text[at_]);
-    if (status != JsonScanner::Status::kInvalid) ++at_;
+  JsonMender::Status status = JsonMender::Status::kMore;
+  while (at_ < text.size() && status == JsonMender::Status::kMore) {
+    status = json_->Push(text[at_], &json_text_);
+    if (status != JsonMender::Status::kInvalid) ++at_;
   }
-  TellUpTo(text, at_, events);
-  if (status == JsonScanner::Status::kMore) return Scan::kMore;
-  if (status == JsonScanner::Status::kInvalid) return Scan::kNotHere;
+  TellArguments(std::exchange(json_text_, {}), events);
+  const size_t invalid = status == JsonMender::Status::kInvalid ? 1 : 0;
+  told_ = at_ + invalid - json_->unwritten_bytes();
+  if (status == JsonMender::Status::kMore) return Scan::kMore;
+  if (invalid > 0) return Scan::kNotHere;
   state_ = AfterArguments();
   return Scan::kFound;
 }
@@ -303,9 +319,7 @@ Scan LearnedCallReader::ReadIdBehind(std::string_view text) {
 Scan LearnedCallReader::ReadClose(std::string_view text, std::vector<CallEvent>* events) {
   size_t at = at_;
   for (const std::string& part : syntax_->close) {
-    const Scan scan = TakeParts(text, {part}, &at);
-    if (scan == Scan::kMore) return scan;
-    if (scan == Scan::kNotHere) break;
+    if (TakeParts(text, {part}, &at) == Scan::kMore) return Scan::kMore;
   }
   at_ = at;
   EndCall(events);
@@ -318,22 +332,27 @@ Scan LearnedCallReader::ReadNextCall(std::string_view text) {
     return Scan::kFound;
   }
   size_t at = at_;
-  const Scan close = TakeParts(text, syntax_->block_close, &at);
+  Scan close = TakeParts(text, syntax_->block_close, &at);
+  if (close == Scan::kNotHere && !syntax_->respelled_block_close.empty()) {
+    close = TakeParts(text, syntax_->respelled_block_close, &at);
+  }
   if (close == Scan::kFound) {
-    end_of_calls_ = told_ = at_ = at;
-    state_ = State::kEnded;
+    EndBlock(at);
     return close;
   }
   at = at_;
-  Scan next = TakeParts(text, syntax_->next, &at);
-  // If the syntax has nothing between two objects, the next brace decides.
-  if (next == Scan::kFound && syntax_->next.empty()) next = AnyOfStandsAt(text, {"{"}, at);
+  const Scan next = TakeParts(text, syntax_->next, &at);
   if (next == Scan::kFound) {
     at_ = at;
     BeginCall();
     return next;
   }
   return close == Scan::kMore ? close : next;
+}
+
+void LearnedCallReader::EndBlock(size_t end) {
+  at_ = end_of_calls_ = told_ = end;
+  state_ = State::kEnded;
 }
 
 void LearnedCallReader::TellName(std::vector<CallEvent>* events) {
@@ -347,17 +366,12 @@ void LearnedCallReader::TellArguments(std::string text, std::vector<CallEvent>* 
   events->push_back({CallEvent::Kind::kArguments, std::move(text), {}, 0});
 }
 
-void LearnedCallReader::TellUpTo(std::string_view text, size_t end,
-                                 std::vector<CallEvent>* events) {
-  TellArguments(std::string(text.substr(told_, end - told_)), events);
-  told_ = end;
-}
-
 void LearnedCallReader::EndCall(std::vector<CallEvent>* events) {
   events->push_back({CallEvent::Kind::kEnd, {}, {}, at_});
   end_of_calls_ = told_ = at_;
   name_told_ = false;
-  state_ = State::kNextCall;
+  if (std::exchange(mended_, false) || (json_ && json_->mended())) ++mended_calls_;
+  state_ = objects_ ? State::kNextObject : State::kNextCall;
 }
 
 }  // namespace cairn

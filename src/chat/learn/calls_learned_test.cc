@@ -135,7 +135,7 @@ TEST(LearnedCalls, WhatIsNoCallIsTextByteForByte) {
       {"qwen3", "<tool_call>"},
       {"qwen3", "<tool_call> is a tag"},
       {"qwen3", R"(<tool_call>{"name":"other","arguments":{}}</tool_call>)"},
-      {"qwen3", R"(<tool_call>{"name":"now"}</tool_call>)"},
+      {"qwen3", R"(<tool_call>{"name":"weather","city":"Rome"}</tool_call>)"},
       {"qwen3", R"(<tool_call>{"name":"now","arguments":[]}</tool_call>)"},
       {"qwen3", R"(<tool_call>{"name":"now","arguments":"x"}</tool_call>)"},
       {"qwen3", R"(<tool_call>{"name":"now","argu)"},
@@ -278,8 +278,8 @@ TEST(Harmony, ArgumentsComeWhileTheyAreWritten) {
   EXPECT_EQ(collector.Get().text, "call0{weather {\"city\": \"Ro}");
   EXPECT_EQ(Parse(format, call + "me\"}<|call|>"), "call0{weather {\"city\": \"Rome\"}}");
   EXPECT_EQ(Parse(format, call), "call0{weather {\"city\": \"Ro}");
-  EXPECT_EQ(Parse(format, call + "\nme\"}<|call|>"),
-            "call0{weather {\"city\": \"Ro} content{\nme\"}}");
+  EXPECT_EQ(Parse(format, call + "\" me}<|call|>"),
+            "call0{weather {\"city\": \"Ro\" } content{me}}");
   const std::string other = "<|channel|>commentary to=functions.other<|message|>{}<|call|>";
   EXPECT_EQ(Parse(format, other), Content(other));
 }

@@ -1,6 +1,7 @@
 #include "chat/learn/learned_syntax.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <utility>
 
@@ -8,6 +9,7 @@ namespace cairn {
 namespace {
 
 constexpr size_t kStartBytesMin = 4;
+constexpr std::string_view kFunctions = "functions.";
 
 void Append(const SyntaxPartList& more, SyntaxPartList* parts) {
   parts->insert(parts->end(), more.begin(), more.end());
@@ -27,6 +29,32 @@ ValueEdge EdgeBefore(const std::string& text) {
 ValueEdge EdgeBehind(const std::string& text) {
   const size_t begin = std::min(text.find_first_not_of(kCallWhiteSpace), text.size());
   return {SyntaxParts(text.substr(begin)), text.substr(0, begin)};
+}
+
+// Returns the tag in the singular if it is in the plural, or else in the plural; empty if it speaks
+// of no calls. Both are in use for most families.
+std::string Respelled(std::string_view tag) {
+  for (const auto& [one, other] : std::array<std::pair<std::string_view, std::string_view>, 4>{
+           {{"tool_calls", "tool_call"},
+            {"tool_call", "tool_calls"},
+            {"function_calls", "function_call"},
+            {"function_call", "function_calls"}}}) {
+    const size_t at = tag.find(one);
+    if (at == std::string_view::npos) continue;
+    return std::string(tag.substr(0, at)) + std::string(other) +
+           std::string(tag.substr(at + one.size()));
+  }
+  return "";
+}
+
+SyntaxPartList Spellings(const std::string& part) {
+  SyntaxPartList spellings = {part};
+  if (std::string other = Respelled(part); !other.empty()) spellings.push_back(std::move(other));
+  return spellings;
+}
+
+bool IsListBracket(const std::string& part) {
+  return part == "[" || part == "]";
 }
 
 }  // namespace
@@ -67,6 +95,19 @@ Scan TakeUntilParts(std::string_view text, const SyntaxPartList& parts, size_t b
   return Scan::kNotHere;
 }
 
+Scan TakePresent(std::string_view text, const std::vector<SyntaxPartList>& parts, size_t* at) {
+  size_t i = *at;
+  for (const SyntaxPartList& spellings : parts) {
+    for (const std::string& spelling : spellings) {
+      const Scan scan = TakeParts(text, {spelling}, &i);
+      if (scan == Scan::kMore) return scan;
+      if (scan == Scan::kFound) break;
+    }
+  }
+  *at = i;
+  return Scan::kFound;
+}
+
 Scan AnyOfStandsAt(std::string_view text, const SyntaxPartList& texts, size_t at) {
   const size_t begin = SkipWhiteSpace(text, at);
   Scan any = Scan::kNotHere;
@@ -97,28 +138,67 @@ LearnedSyntax::LearnedSyntax(LearnedCalls learned)
     call_open.resize(call_open.rfind('{', call_open.find(calls.name_key)));
     call_close.erase(0, call_close.find('}') + 1);
   }
+  // Models leave the name space out, or write it where the template does not: see ReadName.
+  if (call_open.ends_with(kFunctions)) call_open.resize(call_open.size() - kFunctions.size());
   const SyntaxPartList open = SyntaxParts(call_open);
-  close = SyntaxParts(call_close);
   next = SyntaxParts(calls.between);
   Append(open, &next);
+  FindEnds(call_close);
 
   AddStart(calls.block_open + call_open);
   AddStart(call_open);
   // for example, <function= or <invoke name="
   if (!open.empty() && !open.back().ends_with('>')) AddStart(open.back());
+  if (!calls.block_open.empty()) AddRespelledStart();
+  FindAlternatives();
+}
 
+// Finds the parts behind the arguments and behind all calls.
+void LearnedSyntax::FindEnds(const std::string& call_close) {
+  close = SyntaxParts(call_close);
+  braces = calls.strings == LearnedCalls::Strings::kQuoted && key_open.empty() &&
+           !name_end.empty() && name_end.back() == "{" && !close.empty() && close[0] == "}";
+  if (braces) {
+    name_end.pop_back();
+    close.erase(close.begin());
+  }
+  respelled_block_close = block_close;
+  bool respelled = false;
+  for (std::string& part : respelled_block_close) {
+    if (std::string other = Respelled(part); !other.empty()) {
+      part = std::move(other);
+      respelled = true;
+    }
+  }
+  if (!respelled) respelled_block_close.clear();
+  for (const SyntaxPartList* parts : {&close, &block_close}) {
+    for (const std::string& part : *parts) {
+      if (!IsListBracket(part)) behind_objects.push_back(Spellings(part));
+    }
+  }
+}
+
+void LearnedSyntax::FindAlternatives() {
   if (calls.id == LearnedCalls::Id::kBehindName) AppendFirst(id_delimiter, &behind_name);
   AppendFirst(name_end, &behind_name);
-  if (behind_name.empty() && calls.arguments == LearnedCalls::Arguments::kJson) {
-    behind_name.emplace_back("{");
-  }
-  if (behind_name.empty()) {
+  if (behind_name.empty() && calls.arguments == LearnedCalls::Arguments::kPairs) {
     AppendFirst(key_open, &behind_name);
     AppendFirst(close, &behind_name);
   }
+  // Models leave out what precedes the arguments, or write JSON instead of pairs.
+  behind_name.emplace_back("{");
   AppendFirst(pair_between, &behind_value);
   AppendFirst(key_open, &behind_value);
-  AppendFirst(close, &behind_value);
+  AppendFirst(close, &pairs_end);
+  for (size_t i = 1; i < close.size(); ++i) {
+    // A tag that only closes calls closes one whose first tag is missing.
+    const std::string& part = close[i];
+    const bool in_pairs =
+        (calls.key_open + calls.string_open + calls.string_close + calls.other_close).find(part) !=
+        std::string::npos;
+    if (part.starts_with('<') && part.ends_with('>') && !in_pairs) pairs_end.push_back(part);
+  }
+  Append(pairs_end, &behind_value);
 }
 
 void LearnedSyntax::AddStart(const std::string& opening) {
@@ -141,7 +221,23 @@ void LearnedSyntax::AddStart(const std::string& opening) {
     return start.text.starts_with(text) || text.starts_with(start.text);
   });
   if (!is_tag || known) return;
-  starts.push_back({text, {parts.begin() + 1, parts.end()}});
+  Start start{text, {parts.begin() + 1, parts.end()}};
+  // One object may stand without the brackets of a list.
+  if (calls.is_object()) std::erase_if(start.rest, IsListBracket);
+  starts.push_back(std::move(start));
+}
+
+// The block may also begin in the other number.
+void LearnedSyntax::AddRespelledStart() {
+  if (starts.empty()) return;
+  const size_t before = starts.size();
+  const std::string& first = starts[0].text;
+  const std::string other = Respelled(first);
+  if (other.empty()) return;
+  std::string opening = other;
+  for (const std::string& part : starts[0].rest) opening += " " + part;
+  AddStart(opening);
+  if (starts.size() > before) starts.back().respelled = true;
 }
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 // LearnedSyntax: a LearnedCalls prepared for matching text that arrives in parts. Any white space
-// is accepted between the parts of a syntax, because models do not reproduce every line break.
+// is accepted between the parts of a syntax, because models do not reproduce every line break. Nor
+// do they reproduce every tag: one around calls is also accepted in the singular or the plural.
 
 #ifndef CAIRN_CHAT_LEARN_LEARNED_SYNTAX_H_
 #define CAIRN_CHAT_LEARN_LEARNED_SYNTAX_H_
@@ -24,6 +25,9 @@ Scan TakePartsHere(std::string_view text, const SyntaxPartList& parts, size_t* a
 // text before them.
 Scan TakeUntilParts(std::string_view text, const SyntaxPartList& parts, size_t bytes_max,
                     size_t* at, std::string* passed);
+// Skips those of the parts that are present, in their order, and white space before each. Each is a
+// list of spellings. Returns kMore or kFound.
+Scan TakePresent(std::string_view text, const std::vector<SyntaxPartList>& parts, size_t* at);
 // Whether any of the texts is at `at`, after optional white space.
 Scan AnyOfStandsAt(std::string_view text, const SyntaxPartList& texts, size_t at);
 
@@ -41,6 +45,7 @@ struct LearnedSyntax {
   struct Start {
     std::string text;
     SyntaxPartList rest;
+    bool respelled = false;  // the template writes the text in another way
   };
 
   LearnedCalls calls;
@@ -50,10 +55,16 @@ struct LearnedSyntax {
   SyntaxPartList next;  // between two calls, up to the second's name or object
   SyntaxPartList id_delimiter;
   SyntaxPartList name_end;
-  SyntaxPartList close;  // after the arguments, or after the object
+  SyntaxPartList close;  // after the arguments
   SyntaxPartList block_close;
+  SyntaxPartList respelled_block_close;  // empty: there is none
+  // After the last of several objects, list brackets apart: what closes the call and the block.
+  std::vector<SyntaxPartList> behind_objects;
   SyntaxPartList behind_name;  // alternatives: each of them may be the first part there
+  // The arguments are pairs in braces, which are read like a JSON object with `calls.quote`.
+  bool braces = false;
   // For pairs.
+  SyntaxPartList pairs_end;  // alternatives: each of them ends the pairs
   SyntaxPartList key_open;
   SyntaxPartList pair_between;
   SyntaxPartList behind_value;  // alternatives: each of them may be the first part there
@@ -65,6 +76,9 @@ struct LearnedSyntax {
 
  private:
   void AddStart(const std::string& text);
+  void AddRespelledStart();
+  void FindEnds(const std::string& call_close);
+  void FindAlternatives();
 };
 
 }  // namespace cairn

@@ -89,6 +89,7 @@ class TaggedParser final : public AnswerParser {
   }
 
   size_t broken_calls() const override { return calls_ ? calls_->broken_calls() : 0; }
+  size_t mended_calls() const override { return calls_ ? calls_->mended_calls() : 0; }
 
  private:
   std::vector<AnswerDelta> ToPieces(std::vector<ReasoningSplitter::Piece> split) {

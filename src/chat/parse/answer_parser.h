@@ -46,6 +46,9 @@ class AnswerParser {
   virtual std::vector<AnswerDelta> Finish() = 0;
   // The number of texts so far that began like a tool call and are not one, or ended early.
   virtual size_t broken_calls() const { return 0; }
+  // The number of calls so far that deviate from their syntax, white space and left-out tags apart,
+  // but plainly mean a call, and were emitted as that call.
+  virtual size_t mended_calls() const { return 0; }
 };
 
 // The syntaxes in which model families write tool calls; see calls_*.cc.
@@ -99,6 +102,11 @@ std::vector<std::string> CallBeginsOf(const AnswerFormat& format);
 // Text that looks like a call but does not parse, ends early, or calls a tool that was not offered
 // is content, byte for byte. White space before a call, and after the last one at the end of the
 // answer, is dropped.
+//
+// In a learned syntax, and in gpt-oss', a call is also recognized where its text plainly means one
+// but deviates: arguments that are almost JSON (json_mender.h), other names of an object's members,
+// no arguments at all, several objects between two tags, JSON instead of pairs, tags in the singular
+// or plural. Arguments that are JSON stay as they are, byte for byte; others are mended.
 //
 // Without `stream_arguments` a call is emitted when it is complete. With it, kCallBegin is emitted
 // once the name of an offered tool and the beginning of its arguments have arrived, and

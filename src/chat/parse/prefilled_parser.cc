@@ -43,6 +43,8 @@ class PrefilledParser final : public AnswerParser {
     return Fresh(parser_->Push(text));
   }
   std::vector<AnswerDelta> Finish() override { return Fresh(parser_->Finish()); }
+  size_t broken_calls() const override { return parser_->broken_calls(); }
+  size_t mended_calls() const override { return parser_->mended_calls(); }
 
  private:
   // Returns the deltas of the call that the text ends in or with; none if it ends otherwise.
