@@ -47,7 +47,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   const auto own = WithAdaptersOf(request.options, key);
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
-  prompts_.TellReasoning(&request.conversation);
+  prompts_.Adapt(&request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);
   if (!scripted) return tl::unexpected(scripted.error());
@@ -165,7 +165,7 @@ ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, MarkedMedia
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
                                             NamespaceId name_space) const {
   Conversation told = conversation;
-  prompts_.TellReasoning(&told);
+  prompts_.Adapt(&told);
   auto prompt = prompts_.Prepare(std::move(told),
                                  {.name_space = name_space, .purpose = PromptUse::Purpose::kCount});
   if (!prompt) return tl::unexpected(prompt.error());
@@ -173,7 +173,7 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
 }
 
 ApiResult<Tokens> ChatService::RequestTokens(ChatRequest request, NamespaceId name_space) const {
-  prompts_.TellReasoning(&request.conversation);
+  prompts_.Adapt(&request.conversation);
   SettlePromptEnd(options_.prompt.prefill_assistant, &request.conversation);
   const auto callable = ApplyToolChoice(*template_, &request);
   if (!callable) return tl::unexpected(callable.error());

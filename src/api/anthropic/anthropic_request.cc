@@ -92,7 +92,7 @@ ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReade
   }
   const auto text = NeededString(block, place, reference ? "tool_name" : "text");
   if (!text) return tl::unexpected(text.error());
-  message->content += *text;
+  AppendTextPart(*text, message);
   return {};
 }
 
@@ -157,7 +157,7 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
   if (*type != "thinking") return AddBlock(block, place, nullptr, message);
   const auto text = NeededString(block, place, "thinking");
   if (!text) return tl::unexpected(text.error());
-  message->reasoning += *text;
+  AppendReasoningPart(*text, message);  // whoever signed it
   return {};
 }
 

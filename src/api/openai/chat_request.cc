@@ -21,6 +21,24 @@ std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
+// Appends a part of the type "thinking", whose text is a string or, as Mistral writes it, a list of
+// texts.
+void ReadThinkingPart(const Json& part, const std::string& field, FieldReader* fields,
+                      Message* message) {
+  const auto thinking = part.find("thinking");
+  const bool listed = thinking != part.end() && thinking->is_array();
+  if (thinking == part.end() || (!listed && !thinking->is_string())) {
+    return fields->Fail(field + ".thinking", "a string or a list of texts");
+  }
+  if (!listed) return AppendReasoningPart(thinking->text(), message);
+  for (const Json& text : *thinking) {
+    if (!text.is_object() || !text.contains("text") || !text["text"].is_string()) {
+      return fields->Fail(field + ".thinking", "a string or a list of texts");
+    }
+    AppendReasoningPart(text["text"].text(), message);
+  }
+}
+
 // Appends a part of `content` at `place`, which is `field` of the message.
 void ReadPart(const Json& part, const std::string& field, const std::string& place,
               FieldReader* fields, MediaReader* media, Message* message) {
@@ -35,6 +53,7 @@ void ReadPart(const Json& part, const std::string& field, const std::string& pla
     AppendMarker(*std::move(medium), &message->content, &message->media);
     return;
   }
+  if (answer && type == "thinking") return ReadThinkingPart(part, field, fields, message);
   if (type != "text") {
     return fields->Fail(field + ".type",
                         answer ? "'text' in a message of the assistant, not " + Quoted(type)
@@ -43,7 +62,7 @@ void ReadPart(const Json& part, const std::string& field, const std::string& pla
   if (!part.contains("text") || !part["text"].is_string()) {
     return fields->Fail(field + ".text", "a string");
   }
-  message->content += part["text"].get<std::string>();
+  AppendTextPart(part["text"].text(), message);
 }
 
 // `content` is a string, or a list of parts: texts, images and recordings.
@@ -61,6 +80,18 @@ void ReadContent(FieldReader* fields, const std::string& place, MediaReader* med
     const std::string field = name + "[" + std::to_string(i) + "]";
     ReadPart((*value)[i], field, place + "." + field, fields, media, message);
   }
+}
+
+// `reasoning` and `thinking` are other servers' names for `reasoning_content`, and a client may
+// have sent it as a part of the content.
+void ReadReasoning(FieldReader* fields, Message* message) {
+  std::string text;
+  fields->String("reasoning_content", &text);
+  for (const char* name : {"reasoning", "thinking"}) {
+    const Json* const other = fields->Find(name);
+    if (text.empty() && other != nullptr && other->is_string()) text = other->text();
+  }
+  if (message->reasoning.empty()) message->reasoning = std::move(text);
 }
 
 void ReadToolCalls(FieldReader* fields, std::vector<ToolCall>* calls) {
@@ -106,7 +137,7 @@ ApiResult<Message> ParseMessage(const Json& json, size_t index, MediaReader* med
   }
   message.role = known.value_or(Role::kUser);
   if (!fields.error()) ReadContent(&fields, place, media, &message);
-  fields.String("reasoning_content", &message.reasoning);
+  ReadReasoning(&fields, &message);
   fields.String("tool_call_id", &message.tool_call_id);
   fields.String("name", &message.name);
   ReadToolCalls(&fields, &message.tool_calls);

@@ -51,7 +51,7 @@ ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader*
   }
   const auto text = NeededString(part, place, refusal ? "refusal" : "text");
   if (!text) return tl::unexpected(text.error());
-  message->content += *text;
+  AppendTextPart(*text, message);
   return {};
 }
 
@@ -77,13 +77,13 @@ ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
 // Clients leave out either list or send it empty; encrypted content is ignored.
 std::string ReasoningText(const Json& item) {
   for (const char* list : {"content", "summary"}) {
-    std::string text;
+    Message message;
     const auto parts = item.find(list);
     if (parts == item.end() || !parts->is_array()) continue;
     for (const Json& part : *parts) {
-      if (const std::string* piece = StringOf(part, "text")) text += *piece;
+      if (const std::string* piece = StringOf(part, "text")) AppendReasoningPart(*piece, &message);
     }
-    if (!text.empty()) return text;
+    if (!message.reasoning.empty()) return message.reasoning;
   }
   return "";
 }
@@ -122,7 +122,9 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaRead
   if (!read) return read;
   if (answer) {
     const bool fits = !HasText(*messages) && !HasCalls(*messages);
-    OpenAnswer(messages, fits)->content = std::move(message.content);
+    Message* const open = OpenAnswer(messages, fits);
+    open->content = std::move(message.content);
+    open->part_begins = std::move(message.part_begins);
   } else {
     messages->push_back(std::move(message));
   }
@@ -167,7 +169,7 @@ ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader*
   if (type == "reasoning") {
     const std::string text = ReasoningText(item);
     const bool fits = !HasText(*messages) && !HasCalls(*messages);
-    if (!text.empty()) OpenAnswer(messages, fits)->reasoning += text;
+    if (!text.empty()) AppendReasoningPart(text, OpenAnswer(messages, fits));
     return {};
   }
   if (type == "item_reference") {

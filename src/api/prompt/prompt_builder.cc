@@ -9,6 +9,7 @@
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
+#include "chat/template/text_parts.h"
 
 namespace cairn {
 namespace {
@@ -116,7 +117,7 @@ ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
   const auto fits = limits_.CheckBytes(TextUse::kCounted, bytes);
   if (!fits) return tl::unexpected(fits.error());
   const auto turn = limits_.WaitForTurn(bytes);
-  TellReasoning(&conversation);
+  Adapt(&conversation);
   Normalize({.purpose = Purpose::kCount, .reuse = false}, &conversation);
   auto text = RenderText(TextUse::kCounted, conversation, {});
   if (!text) return tl::unexpected(text.error());
@@ -145,6 +146,11 @@ bool PromptBuilder::Cuts(const PromptUse& use) const {
 }
 
 // --- The stages ----------------------------------------------------------------------------------
+
+void PromptBuilder::Adapt(Conversation* conversation) const {
+  JoinTextParts(template_->caps().part_separators, conversation);
+  TellReasoning(conversation);
+}
 
 void PromptBuilder::TellReasoning(Conversation* conversation) const {
   ReasoningWish& wish = conversation->reasoning;
