@@ -95,21 +95,25 @@ ApiResult<void> ChatService::SetGrammar(std::shared_ptr<const Grammar> scripted,
   if (scripted != nullptr) {
     request->params.sampling.grammar = std::move(scripted);
   } else if (!request->grammar.empty()) {
-    auto grammar = AnswerGrammar(request->grammar, prompt.generation_prompt(), prompt.prefilled());
+    const bool may_reason = request->params.reasoning.tokens_max != size_t{0};
+    auto grammar = AnswerGrammar(request->grammar, prompt, may_reason);
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     request->params.sampling.grammar = *std::move(grammar);
   }
   return {};
 }
 
-Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
-    const std::string& content, std::string_view generation_prompt,
-    std::string_view prefilled) const {
+Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(const std::string& content,
+                                                                  const PreparedPrompt& prompt,
+                                                                  bool may_reason) const {
   const ReasoningTags& tags = template_->reasoning_tags();
+  const std::string_view generation_prompt = prompt.generation_prompt();
+  const std::string_view prefilled = prompt.prefilled();
   if (EndsReasoning(tags, generation_prompt, prefilled)) return Grammar::Parse(content);
   const bool inside = OpensReasoning(tags, generation_prompt) || !prefilled.empty();
   const bool harmony = DetectCallFormat(template_->source()) == CallFormat::kHarmony;
-  if (harmony || (!inside && !tags.learned)) return Grammar::Parse(content);
+  const bool may_open = may_reason && tags.learned;
+  if (harmony || (!inside && !may_open)) return Grammar::Parse(content);
   return Grammar::Parse(GrammarWithReasoning(tags, content, inside), kAnswerRule);
 }
 
