@@ -10,7 +10,9 @@
 
 #include "api/answer/answer_reader.h"
 #include "api/chat_service.h"
+#include "chat/template/reasoning_controls.h"
 #include "engine/llama/llama_engine.h"
+#include "testing/chat/family_templates.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn {
@@ -43,13 +45,14 @@ class ReasoningLlama : public ::testing::Test {
     context_thread_.join();
   }
 
-  std::vector<WholeAnswer> Ask(const std::string& fields) {
+  std::vector<WholeAnswer> Ask(const std::string& fields) { return AskOf(*service_, fields); }
+  static std::vector<WholeAnswer> AskOf(const ChatService& service, const std::string& fields) {
     auto request = ParseChatRequest(
         Json::parse(R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":200,"seed":3)" +
                     fields + "}"),
         {});
     EXPECT_TRUE(request.has_value()) << (request ? "" : request.error().message);
-    auto chat = service_->Start(std::move(*request), 0);
+    auto chat = service.Start(std::move(*request), 0);
     EXPECT_TRUE(chat.has_value()) << (chat ? "" : chat.error().message);
     auto answers = CollectAnswers(std::move(*chat), [] { return false; });
     EXPECT_TRUE(answers.has_value()) << (answers ? "" : answers.error().message);
@@ -96,6 +99,27 @@ TEST_F(ReasoningLlama, AGrammarHoldsBehindTheForcedEnd) {
       EXPECT_TRUE(content.is_object() && content.contains("n")) << answer.content;
     }
   }
+}
+
+// A random model opens another block in some of its answers if the grammar lets it.
+TEST_F(ReasoningLlama, WhereThinkingIsOffAGrammarBeginsAtOnce) {
+  size_t families = 0;
+  for (const std::string& name : test::FamilyNames()) {
+    const auto family = test::Family(name);
+    ASSERT_NE(family, nullptr);
+    if (FindReasoningControls(*family).switch_name.empty()) continue;
+    ++families;
+    const ChatService service(engine_.get(), family.get(), scheduler_.get());
+    const auto answers = AskOf(service, R"(,"n":4,"temperature":1.0,"grammar":"root ::= \"7\"",)"
+                                        R"("chat_template_kwargs":{"enable_thinking":false})");
+    ASSERT_EQ(answers.size(), 4u) << name;
+    for (const WholeAnswer& answer : answers) {
+      EXPECT_EQ(answer.content, "7") << name;
+      EXPECT_EQ(answer.reasoning, "") << name;
+      EXPECT_LE(answer.end.cost.generated_tokens, 2u) << name << ": the content and the end";
+    }
+  }
+  EXPECT_GE(families, 12u);
 }
 
 TEST_F(ReasoningLlama, AForcedCallComesBehindTheForcedEnd) {

@@ -48,7 +48,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
   LogLeftOut(request.conversation);
-  prompts_.TellReasoning(&request.conversation);
+  prompts_.Adapt(&request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);
   if (!scripted) return tl::unexpected(scripted.error());
@@ -113,21 +113,25 @@ ApiResult<void> ChatService::SetGrammar(std::shared_ptr<const Grammar> scripted,
   if (scripted != nullptr) {
     request->params.sampling.grammar = std::move(scripted);
   } else if (!request->grammar.empty()) {
-    auto grammar = AnswerGrammar(request->grammar, prompt.generation_prompt(), prompt.prefilled());
+    const bool may_reason = request->params.reasoning.tokens_max != size_t{0};
+    auto grammar = AnswerGrammar(request->grammar, prompt, may_reason);
     if (!grammar) return tl::unexpected(ToApiError(grammar.error()));
     request->params.sampling.grammar = *std::move(grammar);
   }
   return {};
 }
 
-Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(
-    const std::string& content, std::string_view generation_prompt,
-    std::string_view prefilled) const {
+Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(const std::string& content,
+                                                                  const PreparedPrompt& prompt,
+                                                                  bool may_reason) const {
   const ReasoningTags& tags = template_->reasoning_tags();
+  const std::string_view generation_prompt = prompt.generation_prompt();
+  const std::string_view prefilled = prompt.prefilled();
   if (EndsReasoning(tags, generation_prompt, prefilled)) return Grammar::Parse(content);
   const bool inside = OpensReasoning(tags, generation_prompt) || !prefilled.empty();
   const bool harmony = DetectCallFormat(template_->source()) == CallFormat::kHarmony;
-  if (harmony || (!inside && !tags.learned)) return Grammar::Parse(content);
+  const bool may_open = may_reason && tags.learned;
+  if (harmony || (!inside && !may_open)) return Grammar::Parse(content);
   return Grammar::Parse(GrammarWithReasoning(tags, content, inside), kAnswerRule);
 }
 
@@ -184,7 +188,7 @@ ApiResult<PreparedPrompt> ChatService::PrepareText(std::string text, MarkedMedia
 ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
                                             NamespaceId name_space) const {
   Conversation told = conversation;
-  prompts_.TellReasoning(&told);
+  prompts_.Adapt(&told);
   auto prompt = prompts_.Prepare(std::move(told),
                                  {.name_space = name_space, .purpose = PromptUse::Purpose::kCount});
   if (!prompt) return tl::unexpected(prompt.error());
@@ -192,7 +196,7 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
 }
 
 ApiResult<Tokens> ChatService::RequestTokens(ChatRequest request, NamespaceId name_space) const {
-  prompts_.TellReasoning(&request.conversation);
+  prompts_.Adapt(&request.conversation);
   SettlePromptEnd(options_.prompt.prefill_assistant, &request.conversation);
   const auto callable = ApplyToolChoice(*template_, &request);
   if (!callable) return tl::unexpected(callable.error());

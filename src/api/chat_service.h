@@ -118,13 +118,14 @@ class ChatService {
   ApiResult<void> SetGrammar(std::shared_ptr<const Grammar> scripted, const PreparedPrompt& prompt,
                              ChatRequest* request) const;
   // Returns the grammar of answers whose content matches `content`, with the reasoning that this
-  // model writes before it. `prefilled` is the part of the answer that already follows the
-  // generation prompt.
+  // model writes before it. There is none where the prompt has closed it, or where it is not open
+  // and the answer may not reason.
   Result<std::shared_ptr<const Grammar>> AnswerGrammar(const std::string& content,
-                                                       std::string_view generation_prompt,
-                                                       std::string_view prefilled) const;
-  // All but `on_answer`.
+                                                       const PreparedPrompt& prompt,
+                                                       bool may_reason) const;
+  // Logs which parts of a conversation its messages do not hold.
   void LogLeftOut(const Conversation& conversation) const;
+  // All but `on_answer`.
   GenerationRequest ToGeneration(const ChatRequest& request, NamespaceId name_space,
                                  const AnswerFormat& format, const PreparedPrompt& prompt) const;
 

@@ -48,4 +48,17 @@ std::optional<Role> RoleFromName(std::string_view name) {
   return std::nullopt;
 }
 
+void AppendTextPart(std::string_view text, Message* message) {
+  const size_t begin = message->content.size();
+  const bool behind_medium = !message->media.empty() && message->media.back().end == begin;
+  if (begin > 0 && !behind_medium) message->part_begins.push_back(begin);
+  message->content += text;
+}
+
+void AppendReasoningPart(std::string_view text, Message* message) {
+  if (text.empty()) return;
+  if (!message->reasoning.empty()) message->reasoning += '\n';
+  message->reasoning += text;
+}
+
 }  // namespace cairn

@@ -4,6 +4,7 @@
 #ifndef CAIRN_CHAT_MESSAGE_H_
 #define CAIRN_CHAT_MESSAGE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,7 +55,16 @@ struct Message {
   std::string name = {};                  // name of the tool or the author; may be empty
   std::vector<CacheMark> marks = {};
   MarkedMedia media = {};  // where `content` shows images and recordings
+  // Where in `content` a text begins that the client sent as a part of its own behind another text,
+  // rising. Nothing stands between the two until JoinTextParts (chat/template/text_parts.h).
+  std::vector<size_t> part_begins = {};
 };
+
+// Appends a text that is a part of its own to the message's content. Behind a medium it goes on
+// where the medium ends.
+void AppendTextPart(std::string_view text, Message* message);
+// Appends a part of an assistant's reasoning, on a line of its own.
+void AppendReasoningPart(std::string_view text, Message* message);
 
 // The place where a conversation's prompt ends.
 enum class PromptEnd : uint8_t {

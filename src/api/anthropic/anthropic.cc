@@ -1,9 +1,13 @@
 #include "api/anthropic/anthropic.h"
 
 #include <algorithm>
+#include <array>
+#include <cinttypes>
+#include <cstdio>
 #include <utility>
 
 #include "api/anthropic/anthropic_request.h"
+#include "base/hash.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
@@ -76,8 +80,18 @@ std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
   return "toolu_" + identity.id + "-" + std::to_string(call);
 }
 
-Json ThinkingBlock(const std::string& thinking) {
-  return {{"type", "thinking"}, {"thinking", thinking}, {"signature", ""}};
+// Clients take a thinking block without a signature for one that must not be sent back, and the
+// model then loses its reasoning within a tool loop. What the signature says does not matter: a
+// request's are ignored.
+std::string SignatureOf(std::string_view thinking) {
+  const Bits128 hash = Hash128(thinking.data(), thinking.size());
+  std::array<char, 33> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+  return digits.data();
+}
+
+Json ThinkingBlock(const std::string& thinking, const std::string& signature) {
+  return {{"type", "thinking"}, {"thinking", thinking}, {"signature", signature}};
 }
 
 Json TextBlock(const std::string& text) {
@@ -124,7 +138,9 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
   if (!whole) return tl::unexpected(whole.error());
   Json message = Envelope(identity, whole->end.cost, marks);
   Json& content = message["content"];
-  if (!whole->reasoning.empty()) content.push_back(ThinkingBlock(whole->reasoning));
+  if (!whole->reasoning.empty()) {
+    content.push_back(ThinkingBlock(whole->reasoning, SignatureOf(whole->reasoning)));
+  }
   if (!whole->content.empty()) content.push_back(TextBlock(whole->content));
   for (size_t i = 0; i < whole->calls.size(); ++i) {
     const WholeAnswer::Call& call = whole->calls[i];
@@ -188,7 +204,8 @@ bool MessageStream::Next(std::string* chunk) {
 void MessageStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
   switch (piece.kind) {
     case AnswerDelta::Kind::kReasoning:
-      if (open_ != Block::kThinking) OpenBlock(Block::kThinking, ThinkingBlock(""), chunk);
+      if (open_ != Block::kThinking) OpenBlock(Block::kThinking, ThinkingBlock("", ""), chunk);
+      thinking_ += piece.text;
       return AppendDelta({{"type", "thinking_delta"}, {"thinking", piece.text}}, chunk);
     case AnswerDelta::Kind::kContent:
       if (open_ != Block::kText) OpenBlock(Block::kText, TextBlock(""), chunk);
@@ -213,7 +230,8 @@ void MessageStream::OpenBlock(Block block, Json content, std::string* chunk) {
 void MessageStream::CloseBlock(std::string* chunk) {
   if (open_ == Block::kNone) return;
   if (open_ == Block::kThinking) {
-    AppendDelta({{"type", "signature_delta"}, {"signature", ""}}, chunk);
+    const std::string signature = SignatureOf(std::exchange(thinking_, {}));
+    AppendDelta({{"type", "signature_delta"}, {"signature", signature}}, chunk);
   }
   AppendEvent({{"type", "content_block_stop"}, {"index", index_}}, chunk);
   open_ = Block::kNone;

@@ -78,7 +78,8 @@ class MessageStream {
   // event.
   std::optional<GenerationCost> begun_;
   Block open_ = Block::kNone;
-  size_t index_ = 0;  // index of the open block, or of the next one
+  std::string thinking_;  // text of the open block, which its signature is made from
+  size_t index_ = 0;      // index of the open block, or of the next one
 };
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 #include "api/answer/stop_limits.h"
 #include "api/media/media_parts.h"
 #include "api/prompt/reasoning_request.h"
+#include "chat/template/text_parts.h"
 
 namespace cairn {
 namespace {
@@ -81,6 +82,13 @@ ApiResult<void> ReadContent(const Json* content, const std::string& place, Media
 ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
                          Message* message);
 
+// Makes a document begin on a line of its own, whatever the template puts between parts.
+void BeginLine(Message* message) {
+  const std::string& content = message->content;
+  const bool behind_medium = !message->media.empty() && message->media.back().end == content.size();
+  if (!content.empty() && !content.ends_with('\n') && !behind_medium) message->content += '\n';
+}
+
 // Appends a document whose source is a text, or a list of blocks, with its title above it.
 ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaReader* media,
                             Message* message) {
@@ -96,7 +104,9 @@ ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaRe
   if (*type != "text" && *type != "content") {
     return tl::unexpected(NotReadable("document", place, media == nullptr));
   }
+  BeginLine(message);
   if (!title.empty()) message->content += title + "\n";
+  const size_t begin = message->content.size();
   const char* const name = *type == "text" ? "data" : "content";
   const Json* const content = FieldReader(*source, "").Find(name);
   if (*type == "content" && content != nullptr && content->is_array()) {
@@ -109,6 +119,7 @@ ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaRe
     if (!text) return tl::unexpected(text.error());
     message->content += *text;
   }
+  std::erase(message->part_begins, begin);  // the line break stands there
   message->content += "\n";
   return {};
 }
@@ -121,10 +132,13 @@ ApiResult<void> AddSearchResult(const Json& block, const std::string& place, Mes
   fields.String("title", &title);
   fields.String("source", &source);
   if (fields.error()) return tl::unexpected(*fields.error());
-  Message inside;
-  auto read = ReadContent(fields.Find("content"), place + ".content", nullptr, &inside);
+  Conversation inside{.messages = {Message{}}};
+  Message& texts = inside.messages.front();
+  auto read = ReadContent(fields.Find("content"), place + ".content", nullptr, &texts);
   if (!read) return read;
-  for (const std::string* line : {&title, &source, &inside.content}) {
+  JoinTextParts({}, &inside);
+  BeginLine(message);
+  for (const std::string* line : {&title, &source, &texts.content}) {
     if (!line->empty()) message->content += *line + "\n";
   }
   return {};
@@ -151,7 +165,7 @@ ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReade
   }
   const auto text = NeededString(block, place, reference ? "tool_name" : "text");
   if (!text) return tl::unexpected(text.error());
-  message->content += *text;
+  AppendTextPart(*text, message);
   return {};
 }
 
@@ -222,7 +236,7 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
     // A summary of what came before.
     std::string summary;
     FieldReader(block, "").String("content", &summary);
-    message->content += summary;
+    if (!summary.empty()) AppendTextPart(summary, message);
     return {};
   }
   if (*type == "text" || *type == "image" || *type == "document" || *type == "search_result") {
@@ -234,7 +248,7 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
   }
   const auto text = NeededString(block, place, "thinking");
   if (!text) return tl::unexpected(text.error());
-  message->reasoning += *text;
+  AppendReasoningPart(*text, message);  // whoever signed it
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/template/text_parts.h"
+
 namespace cairn {
 namespace {
 
@@ -78,7 +80,7 @@ TEST(AnthropicRequest, AnAssistantsBlocksBecomeOneMessage) {
   ASSERT_EQ(conversation.messages.size(), 1u);
   const Message& message = conversation.messages[0];
   EXPECT_EQ(message.role, Role::kAssistant);
-  EXPECT_EQ(message.reasoning, "Rome is warm.");
+  EXPECT_EQ(message.reasoning, "Rome is \nwarm.") << "whoever signed it";
   EXPECT_EQ(message.content, "I look.");
   ASSERT_EQ(message.tool_calls.size(), 2u);
   EXPECT_EQ(message.tool_calls[0].id, "toolu_1");
@@ -100,6 +102,17 @@ TEST(AnthropicRequest, ToolResultsBecomeToolMessagesAndTextFollowsThem) {
   EXPECT_EQ(Lines(conversation),
             "tool: 18 degrees\ntool: no clock\ntool: \ntool: calendar\nuser: Here. And now?\n");
   EXPECT_EQ(conversation.messages[1].tool_call_id, "toolu_2");
+}
+
+TEST(AnthropicRequest, EveryTextBlockIsAPartOfItsOwn) {
+  const std::string two = R"([{"type":"text","text":"a"},{"type":"text","text":"b"}])";
+  Conversation conversation =
+      Parse(R"({"system":)" + two + R"(,"messages":[{"role":"user","content":)" + two +
+            R"(},{"role":"assistant","content":)" + two +
+            R"(},{"role":"user","content":[{"type":"tool_result",)" +
+            R"("tool_use_id":"t","content":)" + two + "}]}]}");
+  JoinTextParts({}, &conversation);
+  EXPECT_EQ(Lines(conversation), "system: a\nb\nuser: a\nb\nassistant: a\nb\ntool: a\nb\n");
 }
 
 TEST(AnthropicRequest, ToolResultsAloneMakeNoUserMessage) {
@@ -255,6 +268,30 @@ TEST(AnthropicRequest, DocumentsAndSearchResultsOfTextAreText) {
             "'messages[0].content[0].source' must be an object with a 'type'");
   EXPECT_EQ(ErrorOfUserBlock(R"({"type":"document","source":{"type":"text"}})"),
             "'messages[0].content[0].source.data' must be a string");
+}
+
+TEST(AnthropicRequest, DocumentsHaveLinesOfTheirOwnAndTheirTextsAreParts) {
+  const auto lines = [](const PartSeparators& separators, const std::string& message) {
+    Conversation conversation = ParseOne(message);
+    JoinTextParts(separators, &conversation);
+    return Lines(conversation);
+  };
+  const std::string asked = R"({"role":"user","content":[
+      {"type":"text","text":"Read:"},
+      {"type":"document","title":"Stones","source":{"type":"content","content":[
+          {"type":"text","text":"granite"},{"type":"text","text":"slate"}]}},
+      {"type":"search_result","source":"s","title":"T","content":[
+          {"type":"text","text":"basalt"},{"type":"text","text":"tuff"}]},
+      {"type":"text","text":"Sum up."}]})";
+  EXPECT_EQ(lines({}, asked),
+            "user: Read:\nStones\ngranite\nslate\nT\ns\nbasalt\ntuff\n\nSum up.\n");
+  EXPECT_EQ(lines({.user = ""}, asked),
+            "user: Read:\nStones\ngraniteslate\nT\ns\nbasalt\ntuff\nSum up.\n");
+  EXPECT_EQ(lines({}, R"({"role":"assistant","content":[
+                {"type":"compaction","content":"So far: stones."},
+                {"type":"server_tool_use","id":"s","name":"n","input":{}},
+                {"type":"text","text":"On."}]})"),
+            "assistant: So far: stones.\nOn.\n");
 }
 
 TEST(AnthropicRequest, WhatTheServiceDidItselfIsLeftOutOfAnAnswerAndNamed) {

@@ -51,6 +51,43 @@ TEST_F(AnthropicTest, AWholeAnswerHoldsTheSameBlocks) {
   ExpectGolden("anthropic_message.json", message.dump(2) + "\n");
 }
 
+TEST_F(AnthropicTest, AThinkingBlockIsSignedStreamedOrNot) {
+  const auto play = [](const std::string& thought) {
+    return Play(
+        {{AnswerDelta::Kind::kReasoning, thought, 0}, {AnswerDelta::Kind::kContent, "A", 0}});
+  };
+  const Json block = Collect(play("Let me see."))["content"][0];
+  EXPECT_EQ(block["type"], "thinking");
+  const std::string signature = block["signature"].get<std::string>();
+  EXPECT_NE(signature, "");
+  EXPECT_NE(Collect(play("Hm."))["content"][0]["signature"], signature);
+  const std::string events = AllEvents(play("Let me see."));
+  const std::string signed_then_closed =
+      R"("delta":{"type":"signature_delta","signature":")" + signature +
+      "\"}}\n\nevent: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}";
+  EXPECT_NE(events.find(signed_then_closed), std::string::npos) << events;
+}
+
+TEST_F(AnthropicTest, ASignatureComesBackFromAnyServiceAndNeverReachesThePrompt) {
+  const auto prompt = [&](const std::string& blocks) {
+    const auto conversation = ParseMessagesConversation(
+        Body(R"({"messages":[{"role":"user","content":"U"},{"role":"assistant","content":[)" +
+             blocks + R"({"type":"tool_use","id":"t","name":"f","input":{}}]},)" +
+             R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t",)" +
+             R"("content":"T"}]}]})"));
+    EXPECT_TRUE(conversation.has_value());
+    return *service_.Render(*conversation);
+  };
+  const std::string thought = R"({"type":"thinking","thinking":"Look.")";
+  const std::string plain = prompt(thought + "},");
+  EXPECT_NE(plain.find("Look."), std::string::npos) << plain;
+  for (const char* signature :
+       {"", "EqQBCgIYAhIkZm9yZWlnbg==", "39aaff7dc8da5fae40a33cd3efb7b2cb"}) {
+    EXPECT_EQ(prompt(thought + R"(,"signature":")" + signature + "\"},"), plain);
+  }
+  EXPECT_EQ(prompt(thought + R"(},{"type":"redacted_thinking","data":"c2VjcmV0"},)"), plain);
+}
+
 TEST_F(AnthropicTest, AnAnswerThatIsCancelledIsCutOff) {
   const auto play = [] {
     return Play({{AnswerDelta::Kind::kContent, "The", 0},

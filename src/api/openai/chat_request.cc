@@ -21,8 +21,35 @@ std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
+// Appends a part of the type "thinking", whose text is a string or, as Mistral writes it, a list of
+// texts. What else is in the list, such as references to sources, is left out.
+void ReadThinkingPart(const Json& part, const std::string& field, FieldReader* fields,
+                      Message* message, std::vector<std::string>* left_out) {
+  const auto thinking = part.find("thinking");
+  const bool listed = thinking != part.end() && thinking->is_array();
+  if (thinking == part.end() || (!listed && !thinking->is_string())) {
+    return fields->Fail(field + ".thinking", "a string or a list of texts");
+  }
+  if (!listed) return AppendReasoningPart(thinking->text(), message);
+  for (const Json& item : *thinking) {
+    const auto string_of = [&](const char* name) -> const std::string* {
+      if (!item.is_object()) return nullptr;
+      const auto found = item.find(name);
+      return found != item.end() && found->is_string() ? &found->text() : nullptr;
+    };
+    const std::string* const type = string_of("type");
+    if (const std::string* const text = string_of("text")) {
+      AppendReasoningPart(*text, message);
+    } else if (type != nullptr && *type != "text") {
+      NoteLeftOut(*type, left_out);
+    } else {
+      return fields->Fail(field + ".thinking", "a string or a list of texts");
+    }
+  }
+}
+
 // Appends a part of `content` at `place`, which is `field` of the message. An answer may come from
-// another service: what it has beside texts is left out.
+// another service: what it has beside texts and reasoning is left out.
 void ReadPart(const Json& part, const std::string& field, const std::string& place,
               FieldReader* fields, MediaReader* media, Message* message,
               std::vector<std::string>* left_out) {
@@ -37,6 +64,9 @@ void ReadPart(const Json& part, const std::string& field, const std::string& pla
     AppendMarker(*std::move(medium), &message->content, &message->media);
     return;
   }
+  if (answer && type == "thinking") {
+    return ReadThinkingPart(part, field, fields, message, left_out);
+  }
   // Responses' names of a text are common in histories.
   const bool text = type == "text" || type == "output_text" || type == "input_text";
   const bool refusal = answer && type == "refusal";
@@ -50,7 +80,7 @@ void ReadPart(const Json& part, const std::string& field, const std::string& pla
   if (!part.contains(name) || !part[name].is_string()) {
     return fields->Fail(field + "." + name, "a string");
   }
-  message->content += part[name].get<std::string>();
+  AppendTextPart(part[name].text(), message);
 }
 
 // `content` is a string, or a list of parts: texts, images and recordings.
@@ -68,6 +98,18 @@ void ReadContent(FieldReader* fields, const std::string& place, MediaReader* med
     const std::string field = name + "[" + std::to_string(i) + "]";
     ReadPart((*value)[i], field, place + "." + field, fields, media, message, left_out);
   }
+}
+
+// `reasoning` and `thinking` are other servers' names for `reasoning_content`, and a client may
+// have sent it as a part of the content.
+void ReadReasoning(FieldReader* fields, Message* message) {
+  std::string text;
+  fields->String("reasoning_content", &text);
+  for (const char* name : {"reasoning", "thinking"}) {
+    const Json* const other = fields->Find(name);
+    if (text.empty() && other != nullptr && other->is_string()) text = other->text();
+  }
+  if (message->reasoning.empty()) message->reasoning = std::move(text);
 }
 
 // Reads the name and the arguments of a function that was called.
@@ -142,7 +184,7 @@ ApiResult<Message> ParseMessage(const Json& json, size_t index, MediaReader* med
   message.role = known.value_or(Role::kUser);
   if (!fields.error()) ReadContent(&fields, place, media, &message, left_out);
   ReadRefusal(&fields, &message);
-  fields.String("reasoning_content", &message.reasoning);
+  ReadReasoning(&fields, &message);
   fields.String("tool_call_id", &message.tool_call_id);
   fields.String("name", &message.name);
   ReadToolCalls(&fields, &message.tool_calls);

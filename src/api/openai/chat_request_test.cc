@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "chat/template/text_parts.h"
+
 namespace cairn {
 namespace {
 
@@ -83,6 +85,37 @@ TEST(ChatRequest, EqualContentInDifferentFormsIsTheSameConversation) {
   }
   EXPECT_EQ(a[2].tool_calls[0].arguments, b[2].tool_calls[0].arguments);
   EXPECT_EQ(plain->conversation.template_kwargs_json, parts->conversation.template_kwargs_json);
+}
+
+TEST(ChatRequest, EveryTextIsAPartOfItsOwnInEveryRole) {
+  for (const char* role : {"system", "developer", "user", "assistant", "tool"}) {
+    auto request = Parse(R"({"messages": [{"role": ")" + std::string(role) + R"(", "content": [
+        {"type": "text", "text": "What is"}, {"type": "text", "text": "the best"}]}]})");
+    ASSERT_TRUE(request.has_value()) << role;
+    JoinTextParts({}, &request->conversation);
+    EXPECT_EQ(request->conversation.messages[0].content, "What is\nthe best") << role;
+  }
+}
+
+TEST(ChatRequest, ReasoningComesBackInAnyFormThatServersHaveForIt) {
+  for (const char* form :
+       {R"("content": "A", "reasoning_content": "R")", R"("content": "A", "reasoning": "R")",
+        R"("content": "A", "thinking": "R")", R"("content": "A", "reasoning_content": "R",
+        "reasoning": "R")",
+        R"("content": [{"type": "thinking", "thinking": "R"}, {"type": "text", "text": "A"}])",
+        R"("content": [{"type": "thinking", "thinking": [{"type": "text", "text": "R"}]},
+                       {"type": "text", "text": "A"}])"}) {
+    const auto request =
+        Parse(R"({"messages": [{"role": "assistant", )" + std::string(form) + "}]}");
+    ASSERT_TRUE(request.has_value()) << form;
+    EXPECT_EQ(request->conversation.messages[0].content, "A") << form;
+    EXPECT_EQ(request->conversation.messages[0].reasoning, "R") << form;
+  }
+  ExpectRefused(R"({"messages":[{"role":"assistant","content":[{"type":"thinking"}]}]})",
+                "messages[0].content[0].thinking", "a string or a list of texts");
+  ExpectRefused(
+      R"({"messages":[{"role":"assistant","content":[{"type":"thinking","thinking":[7]}]}]})",
+      "messages[0].content[0].thinking", "a string or a list of texts");
 }
 
 TEST(ChatRequest, LeavesWhatIsNotSaidToTheServersDefaults) {
@@ -168,8 +201,22 @@ TEST(ChatRequest, AnAnswerOfAnotherServiceIsReadAsFarAsItIsText) {
   for (const Message& message : request->conversation.messages) contents.push_back(message.content);
   EXPECT_EQ(contents,
             (std::vector<std::string>{"No.", "Never.", "I would.\nBut no.", "So.", "go"}));
+  EXPECT_EQ(request->conversation.left_out, (std::vector<std::string>{"audio", "others"}));
+}
+
+TEST(ChatRequest, TextsAndRefusalsArePartsWhateverIsLeftOutBetweenThem) {
+  auto request = Parse(R"({"messages":[{"role":"assistant","content":[
+      {"type":"text","text":"I would."},{"type":"image_of_mine"},
+      {"type":"thinking","thinking":[{"type":"text","text":"Hm."},
+                                     {"type":"reference","reference_ids":[1]},
+                                     {"type":"text","text":"No."}]},
+      {"type":"refusal","refusal":"But no."},{"type":"output_text","text":"Sorry."}]}]})");
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  JoinTextParts({}, &request->conversation);
+  EXPECT_EQ(request->conversation.messages[0].content, "I would.\nBut no.\nSorry.");
+  EXPECT_EQ(request->conversation.messages[0].reasoning, "Hm.\nNo.");
   EXPECT_EQ(request->conversation.left_out,
-            (std::vector<std::string>{"audio", "thinking", "others"}));
+            (std::vector<std::string>{"image_of_mine", "reference"}));
 }
 
 TEST(ChatRequest, AFunctionsCallAndResultInTheOlderFormAreThoseOfATool) {

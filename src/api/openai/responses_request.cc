@@ -57,7 +57,7 @@ ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader*
   }
   const auto text = NeededString(part, place, refusal ? "refusal" : "text");
   if (!text) return tl::unexpected(text.error());
-  message->content += *text;
+  AppendTextPart(*text, message);
   return {};
 }
 
@@ -84,13 +84,13 @@ ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
 // Clients leave out either list or send it empty; encrypted content is ignored.
 std::string ReasoningText(const Json& item) {
   for (const char* list : {"content", "summary"}) {
-    std::string text;
+    Message message;
     const auto parts = item.find(list);
     if (parts == item.end() || !parts->is_array()) continue;
     for (const Json& part : *parts) {
-      if (const std::string* piece = StringOf(part, "text")) text += *piece;
+      if (const std::string* piece = StringOf(part, "text")) AppendReasoningPart(*piece, &message);
     }
-    if (!text.empty()) return text;
+    if (!message.reasoning.empty()) return message.reasoning;
   }
   return "";
 }
@@ -131,7 +131,9 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaRead
   if (!read) return read;
   if (answer) {
     const bool fits = !HasText(*messages) && !HasCalls(*messages);
-    OpenAnswer(messages, fits)->content = std::move(message.content);
+    Message* const open = OpenAnswer(messages, fits);
+    open->content = std::move(message.content);
+    open->part_begins = std::move(message.part_begins);
   } else {
     messages->push_back(std::move(message));
   }
@@ -202,7 +204,8 @@ void AddMcpCall(const Json& item, Conversation* conversation) {
   OpenAnswer(messages, true)->tool_calls.push_back({*id, *name, *arguments});
   Message result{.role = Role::kTool, .tool_call_id = *id};
   for (const char* field : {"output", "error"}) {
-    if (const std::string* text = StringOf(item, field)) result.content += *text;
+    const std::string* text = StringOf(item, field);
+    if (text != nullptr && !text->empty()) AppendTextPart(*text, &result);
   }
   messages->push_back(std::move(result));
 }
@@ -212,7 +215,7 @@ void AddReasoning(const Json& item, Conversation* conversation) {
   const std::string text = ReasoningText(item);
   const bool fits = !HasText(*messages) && !HasCalls(*messages);
   if (!text.empty()) {
-    OpenAnswer(messages, fits)->reasoning += text;
+    AppendReasoningPart(text, OpenAnswer(messages, fits));
   } else if (const std::string* sealed = StringOf(item, "encrypted_content")) {
     if (!sealed->empty()) NoteLeftOut("encrypted_reasoning", &conversation->left_out);
   }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/template/text_parts.h"
+
 namespace cairn {
 namespace {
 
@@ -57,6 +59,30 @@ TEST(ResponsesRequest, TheItemsOfOneAnswerBecomeOneMessage) {
             "developer Be brief.\nuser Rome please\n"
             "assistant (Let me see.) I look. [weather {\"a\":1} call_1] [clock {} call_2]\n"
             "tool 18 degrees <- call_1\ntool noon <- call_2\nassistant Warm.\nassistant Noon.\n");
+}
+
+TEST(ResponsesRequest, EveryTextIsAPartOfItsOwn) {
+  const std::string two = R"([{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}])";
+  ResponsesRequest request =
+      Parse(R"({"input":[{"role":"developer","content":)" + two + R"(},{"role":"user","content":)" +
+            two + R"(},{"type":"reasoning","summary":[{"type":"summary_text","text":"c"},)" +
+            R"({"type":"summary_text","text":"d"}]},{"role":"assistant","content":[)" +
+            R"({"type":"output_text","text":"a"},{"type":"output_text","text":"b"}]},)" +
+            R"({"type":"function_call_output","call_id":"t","output":)" + two + "}]}");
+  JoinTextParts({}, &request.chat.conversation);
+  EXPECT_EQ(Lines(request), "developer a\nb\nuser a\nb\nassistant (c\nd) a\nb\ntool a\nb <- t\n");
+}
+
+TEST(ResponsesRequest, TextsAreJoinedWhateverIsLeftOutBetweenThem) {
+  ResponsesRequest request = Parse(R"({"input":[
+      {"type":"reasoning","summary":[{"type":"summary_text","text":"c"}]},
+      {"type":"reasoning","summary":[{"type":"summary_text","text":"d"}]},
+      {"role":"assistant","content":[{"type":"output_text","text":"a"},{"type":"of_mine"},
+                                     {"type":"refusal","refusal":"b"}]},
+      {"type":"mcp_call","id":"m","name":"f","arguments":"{}","output":"o","error":"e"}]})");
+  JoinTextParts({}, &request.chat.conversation);
+  EXPECT_EQ(Lines(request), "assistant (c\nd) a\nb [f {} m]\ntool o\ne <- m\n");
+  EXPECT_EQ(request.chat.conversation.left_out, (std::vector<std::string>{"of_mine"}));
 }
 
 TEST(ResponsesRequest, ReasoningMayLackItsContent) {

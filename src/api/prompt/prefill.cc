@@ -1,5 +1,6 @@
 #include "api/prompt/prefill.h"
 
+#include "base/white_space.h"
 #include "chat/parse/reasoning.h"
 
 namespace cairn {
@@ -52,7 +53,7 @@ void SettlePromptEnd(bool prefills, Conversation* conversation) {
 
 bool EndsReasoning(const ReasoningTags& tags, std::string_view generation_prompt,
                    std::string_view prefilled) {
-  if (prefilled.empty()) return false;
+  if (prefilled.empty()) return Trimmed(generation_prompt).ends_with(tags.close);
   const size_t text = prefilled.find_first_not_of(" \t\r\n");
   const bool opened =
       OpensReasoning(tags, generation_prompt) ||

@@ -30,7 +30,8 @@ ApiResult<PromptEnd> ParsePromptEnd(const Json& body, const std::vector<Message>
 void SettlePromptEnd(bool prefills, Conversation* conversation);
 
 // Returns whether no reasoning can follow `prefilled`, the text after `generation_prompt`: it has
-// closed its reasoning, or has content. An empty text returns false.
+// closed its reasoning, or has content. If it is empty, whether the generation prompt ends with
+// reasoning that is closed, as templates write it where reasoning is turned off.
 bool EndsReasoning(const ReasoningTags& tags, std::string_view generation_prompt,
                    std::string_view prefilled);
 

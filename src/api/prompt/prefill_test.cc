@@ -68,6 +68,9 @@ TEST(PromptEnds, LeftToTheServerAreInsideAnAssistantsMessage) {
 
 TEST(PromptEnds, ReasoningIsOverOnceItIsClosedOrThereIsContent) {
   EXPECT_FALSE(EndsReasoning({}, "<a>", ""));
+  EXPECT_FALSE(EndsReasoning({}, "<a><think>\n", ""));
+  EXPECT_TRUE(EndsReasoning({}, "<a><think>\n\n</think>\n\n", ""));
+  EXPECT_TRUE(EndsReasoning({}, "<a></think>", ""));
   EXPECT_FALSE(EndsReasoning({}, "<a><think>\n", "Let me"));
   EXPECT_FALSE(EndsReasoning({}, "<a>", "\n<think>Let me"));
   EXPECT_TRUE(EndsReasoning({}, "<a>", "A cairn is"));

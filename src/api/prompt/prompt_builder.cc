@@ -10,6 +10,7 @@
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
+#include "chat/template/text_parts.h"
 #include "sched/adapter_name_space.h"
 
 namespace cairn {
@@ -140,7 +141,7 @@ ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
   const auto fits = limits_.CheckBytes(TextUse::kCounted, bytes);
   if (!fits) return tl::unexpected(fits.error());
   const auto turn = limits_.WaitForTurn(bytes);
-  TellReasoning(&conversation);
+  Adapt(&conversation);
   Normalize({.purpose = Purpose::kCount, .reuse = false}, &conversation);
   auto text = RenderText(TextUse::kCounted, conversation, {});
   if (!text) return tl::unexpected(text.error());
@@ -171,19 +172,29 @@ bool PromptBuilder::Cuts(const PromptUse& use) const {
 
 // --- The stages ----------------------------------------------------------------------------------
 
+void PromptBuilder::Adapt(Conversation* conversation) const {
+  JoinTextParts(template_->caps().part_separators, conversation);
+  TellReasoning(conversation);
+}
+
 void PromptBuilder::TellReasoning(Conversation* conversation) const {
   ReasoningWish& wish = conversation->reasoning;
+  std::string& kwargs = conversation->template_kwargs_json;
   const bool says = !wish.effort.empty() || wish.enabled;
-  const std::string usual = KwargsFor(reasoning_controls_, {.effort = options_.reasoning_effort});
+  const std::string usual =
+      options_.reasoning_effort.empty()
+          ? reasoning_controls_.unasked
+          : KwargsFor(reasoning_controls_, {.effort = options_.reasoning_effort});
   const std::string wished = KwargsFor(reasoning_controls_, wish);
-  const bool set = SetsSwitch(reasoning_controls_, options_.template_kwargs_json) ||
-                   SetsSwitch(reasoning_controls_, conversation->template_kwargs_json);
+  const std::string flags = WithOwnSwitch(reasoning_controls_, options_.template_kwargs_json);
+  const std::string own = WithOwnSwitch(reasoning_controls_, kwargs);
+  const bool set = SetsSwitch(reasoning_controls_, flags) || SetsSwitch(reasoning_controls_, own);
   if (!says && !set) wish.effort = options_.reasoning_effort;
-  if (!usual.empty() || !wished.empty() || !options_.template_kwargs_json.empty()) {
-    conversation->template_kwargs_json =
-        MergedKwargs({says ? "" : usual, options_.template_kwargs_json, wished,
-                      conversation->template_kwargs_json});
+  if (!usual.empty() || !wished.empty() || !flags.empty() || own != kwargs) {
+    kwargs = MergedKwargs({says ? "" : usual, flags, wished, own});
   }
+  // However it was said, the answer's grammar and its parser have to know.
+  if (TurnsOff(reasoning_controls_, kwargs)) wish.enabled = false;
   const std::string note = EffortNote(reasoning_controls_, wish.effort);
   if (note.empty() || !options_.log) return;
   const auto& efforts = ReasoningEfforts();

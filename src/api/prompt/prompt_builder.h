@@ -1,7 +1,8 @@
 // PromptBuilder: turns a conversation into the tokens of its prompt. The stages, in the order in
 // which prompt_builder.cc has them:
 //
-//   TellReasoning   the reasoning that client and server want -> the template's kwargs
+//   Adapt           the parts of a text -> one text; the reasoning that client and server want ->
+//                   the template's kwargs
 //   Normalize       canonical form, known orders of keys, pinned volatile texts, order of the
 //                   tools, time, prompt end
 //   RenderText      the template, the spans of the messages in its text and the places of media
@@ -91,13 +92,14 @@ class PromptBuilder {
   PromptBuilder(const PromptBuilder&) = delete;
   PromptBuilder& operator=(const PromptBuilder&) = delete;
 
-  // Sets the template kwargs for the requested reasoning. Call it once for a conversation, before
-  // Prepare.
-  void TellReasoning(Conversation* conversation) const;
+  // Joins the parts of the conversation's texts and sets the template kwargs for the requested
+  // reasoning; the wish is "off" afterwards if the kwargs turn it off. Call it once for a
+  // conversation, before Prepare.
+  void Adapt(Conversation* conversation) const;
   // Runs the other stages; FindShape only for an answer. Errors: 400 if the prompt does not fit the
   // context (for a count, PromptLimits), or if the conversation cannot be rendered.
   ApiResult<PreparedPrompt> Prepare(Conversation conversation, const PromptUse& use) const;
-  // Runs all stages up to RenderText, TellReasoning too. The tools stay in the order of the
+  // Runs all stages up to RenderText, Adapt too. The tools stay in the order of the
   // request, and media are shown as kNextMediumMarker.
   ApiResult<std::string> Render(Conversation conversation) const;
   // Returns the prompt of a text without template and messages: special tokens are parsed, and what
@@ -118,6 +120,7 @@ class PromptBuilder {
   SpanStats span_stats() const { return spans_.stats(); }
 
  private:
+  void TellReasoning(Conversation* conversation) const;
   bool Cuts(const PromptUse& use) const;
   // Returns the number of pinned texts.
   size_t Normalize(const PromptUse& use, Conversation* conversation) const;

@@ -164,6 +164,53 @@ TEST_F(ReasoningService, NoUsualEffortClosesReasoningThatARequestTurnsOn) {
   EXPECT_EQ(answers.front().end.cost.reasoning_tokens, 40u);
 }
 
+// As DeepSeek V3.1: off where its switch is not set.
+constexpr char kOffByItself[] =
+    "{%- for m in messages %}{{- '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}"
+    "{%- endfor %}{%- if add_generation_prompt %}{{- '<|im_start|>assistant\\n' }}"
+    "{{- '<think>' if thinking is defined and thinking else '</think>' }}{%- endif %}";
+
+TEST_F(ReasoningService, IsOnUnlessAskedOtherwise) {
+  thinking_ = *ChatTemplate::Parse(kOffByItself, "", "");
+  ChatServiceOptions options;
+  const auto serve = [&] {
+    own_ = std::make_unique<ChatService>(&engine_, thinking_.get(), &scheduler_, options);
+  };
+  serve();
+  EXPECT_TRUE(Prompt("").ends_with("<think>"));
+  EXPECT_TRUE(Prompt(R"(,"chat_template_kwargs":{"mood":"calm"})").ends_with("<think>"));
+  EXPECT_EQ(Ask("").front().end.cost.reasoning_tokens, 40u);
+  for (const char* off :
+       {R"(,"reasoning_effort":"none")", R"(,"chat_template_kwargs":{"thinking":false})",
+        R"(,"chat_template_kwargs":{"enable_thinking":false})",
+        R"(,"chat_template_kwargs":{"reasoning_effort":"none"})"}) {
+    EXPECT_TRUE(Prompt(off).ends_with("</think>")) << off;
+    EXPECT_EQ(Ask(off).front().end.cost.reasoning_tokens, 0u) << off;
+  }
+  options.prompt.reasoning_effort = "none";
+  serve();
+  EXPECT_TRUE(Prompt("").ends_with("</think>"));
+  options.prompt.reasoning_effort = "";
+  options.prompt.template_kwargs_json = R"({"enable_thinking":false})";
+  serve();
+  EXPECT_TRUE(Prompt("").ends_with("</think>"));
+  EXPECT_TRUE(Prompt(R"(,"reasoning_effort":"high")").ends_with("<think>"));
+  EXPECT_TRUE(Prompt(R"(,"chat_template_kwargs":{"thinking":true})").ends_with("<think>"));
+}
+
+TEST_F(ReasoningService, JoinsThePartsOfATextAsTheTemplateDoesInEveryTurn) {
+  const auto prompt = [&](const std::string& more) {
+    return *own_->Render(*ParseConversation(
+        Body(R"({"messages":[{"role":"user","content":[{"type":"text","text":"What is"},)"
+             R"({"type":"text","text":"the best"}]})" +
+             more + "]}")));
+  };
+  const std::string question = "<|im_start|>user\nWhat is\nthe best<|im_end|>\n";
+  EXPECT_TRUE(prompt("").starts_with(question)) << prompt("");
+  EXPECT_TRUE(prompt(R"(,{"role":"assistant","content":"A"},{"role":"user","content":"B"})")
+                  .starts_with(question));
+}
+
 TEST_F(ReasoningService, SaysOnceWhyAnEffortChangesNothing) {
   ChatServiceOptions options;
   std::vector<std::string> said;

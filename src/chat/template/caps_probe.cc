@@ -1,10 +1,12 @@
 #include "chat/template/caps_probe.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/json.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
@@ -17,6 +19,10 @@ constexpr std::string_view kAnswer = "AnswerNeedle";
 constexpr std::string_view kReply = "ReplyNeedle";
 constexpr std::string_view kLate = "LateNeedle";
 constexpr std::string_view kLast = "LastNeedle";
+constexpr std::string_view kThought = "ThoughtNeedle";
+// For a text in two parts.
+constexpr std::string_view kFirstPart = "FirstPartNeedle";
+constexpr std::string_view kSecondPart = "SecondPartNeedle";
 // An id as the template of Mistral wants it, and one as clients have them.
 constexpr const char* kShortId = "call00001";
 constexpr const char* kLongId = "call_0123456789";
@@ -44,10 +50,11 @@ class CapsProbe {
     }
     caps_.system_role = ShowsLeading("system");
     caps_.developer_role = Contains(source, "developer") && ShowsLeading("developer");
-    caps_.thinking_field = !Contains(source, "reasoning_content") && Contains(source, ".thinking");
-    caps_.tools = Contains(render_(Json::array({User()}), ProbeTools()), kTool);
+    caps_.tools = Contains(Text(Json::array({User()}), ProbeTools()), kTool);
     caps_.tools_move = caps_.tools && MovesTools();
     FindCallShape();
+    caps_.reasoning_field = FindReasoningField(source);
+    FindPartSeparators();
     FindRulesOfTools();
     caps_.no_empty_answers = Refuses(Json::array({User(), Said("assistant", ""), User()})) &&
                              !Refuses(Json::array({User(), Said("assistant", kReply), User()}));
@@ -61,7 +68,9 @@ class CapsProbe {
     return {{"role", role}, {"content", Json::array({{{"type", "text"}, {"text", text}}})}};
   }
   Json User() const { return Said("user", kUser); }
-  std::string Text(const Json& messages) const { return render_(messages, Tools()); }
+  std::string Text(const Json& messages, const Tools& tools = Tools()) const {
+    return render_(messages, tools, Json::object());
+  }
 
   bool Refuses(const Json& messages) const { return Text(messages).empty(); }
 
@@ -75,8 +84,8 @@ class CapsProbe {
 
   // Whether a second question takes the tools away from the first.
   bool MovesTools() const {
-    const std::string text = render_(
-        Json::array({User(), Said("assistant", kReply), Said("user", kLast)}), ProbeTools());
+    const std::string text =
+        Text(Json::array({User(), Said("assistant", kReply), Said("user", kLast)}), ProbeTools());
     return !text.empty() && text.find(kTool) > text.find(kReply);
   }
 
@@ -145,14 +154,89 @@ class CapsProbe {
     two_calls["tool_calls"].push_back(two_calls["tool_calls"][0]);
     Json talkative = Call();
     talkative["content"] = Said("assistant", kReply)["content"];
-    Json thoughtful = talkative;
-    thoughtful[caps_.thinking_field ? "thinking" : "reasoning_content"] = kLate;
+    const Json thoughtful = Thoughtful(talkative, caps_.reasoning_field);
     caps_.no_text_beside_thinking = Refuses(Json::array({User(), thoughtful, Answer()})) &&
                                     !Refuses(Json::array({User(), talkative, Answer()}));
     caps_.single_calls = Refuses(Json::array({User(), two_calls, Answer(), Answer()}));
     caps_.short_call_ids = Refuses(Json::array({User(), Call(kLongId), Answer(kLongId)}));
     caps_.no_user_after_tool =
         Refuses(Json::array({User(), Call(), Answer(), Said("user", kLast)}));
+  }
+
+  // --- Reasoning and parts ----------------------------------------------------------------------
+
+  // `message`, an assistant's, with reasoning in `field`.
+  static Json Thoughtful(Json message, ReasoningField field) {
+    if (field == ReasoningField::kReasoningContent) message["reasoning_content"] = kThought;
+    if (field == ReasoningField::kThinking) message["thinking"] = kThought;
+    if (field != ReasoningField::kThinkingPart) return message;
+    Json parts = Json::array({{{"type", "thinking"}, {"thinking", kThought}}});
+    const Json content = message["content"];
+    if (content.is_array()) {
+      for (const Json& part : content) parts.push_back(part);
+    } else if (content.is_string() && !content.text().empty()) {
+      parts.push_back({{"type", "text"}, {"text", content}});
+    }
+    message["content"] = std::move(parts);
+    return message;
+  }
+
+  // Reasoning may be shown only between a call and its result, or only while it is turned on.
+  bool ShowsReasoning(ReasoningField field) const {
+    const Json on = {{"enable_thinking", true}, {"thinking", true}, {"thinking_mode", "enabled"}};
+    const Json reply = Thoughtful(Said("assistant", kReply), field);
+    std::vector<Json> talks = {Json::array({User(), reply}),
+                               Json::array({User(), reply, Said("user", kLast)})};
+    if (caps_.tool_calls && caps_.tool_responses) {
+      talks.push_back(Json::array({User(), Thoughtful(Call(), field), Answer()}));
+    }
+    return std::any_of(talks.begin(), talks.end(), [&](const Json& talk) {
+      const std::string text = render_(talk, Tools(), on);
+      const size_t at = text.find(kThought);
+      // A quote before it: a template that takes no parts prints the list of them.
+      return at != std::string::npos && at > 0 && text[at - 1] != '"' && text[at - 1] != '\'';
+    });
+  }
+
+  ReasoningField FindReasoningField(const std::string& source) const {
+    for (const ReasoningField field : {ReasoningField::kReasoningContent, ReasoningField::kThinking,
+                                       ReasoningField::kThinkingPart}) {
+      if (ShowsReasoning(field)) return field;
+    }
+    const bool named = !Contains(source, "reasoning_content") && Contains(source, ".thinking");
+    return named ? ReasoningField::kThinking : ReasoningField::kReasoningContent;
+  }
+
+  static Json InParts(Json message) {
+    message["content"] = Json::array(
+        {{{"type", "text"}, {"text", kFirstPart}}, {{"type", "text"}, {"text", kSecondPart}}});
+    return message;
+  }
+
+  // Returns the text between the two parts if it is no more than white space. Otherwise the
+  // template prints the list, makes two messages of it, or loses a part, and is taken to know no
+  // parts.
+  static std::string SeparatorIn(std::string_view text) {
+    const std::string usual = PartSeparators().user;
+    const size_t first = text.find(kFirstPart);
+    const size_t second = text.find(kSecondPart);
+    if (first == std::string_view::npos || second == std::string_view::npos || second < first) {
+      return usual;
+    }
+    const size_t begin = first + kFirstPart.size();
+    const std::string_view between = text.substr(begin, second - begin);
+    return Trimmed(between).empty() ? std::string(between) : usual;
+  }
+
+  void FindPartSeparators() {
+    PartSeparators& found = caps_.part_separators;
+    const Json last = Said("user", kLast);
+    found.system = SeparatorIn(Text(Json::array({InParts(Said("system", kSystem)), User()})));
+    found.user = SeparatorIn(Text(Json::array({InParts(User())})));
+    found.assistant =
+        SeparatorIn(Text(Json::array({User(), InParts(Said("assistant", kReply)), last})));
+    if (!caps_.tool_calls || !caps_.tool_responses) return;
+    found.tool = SeparatorIn(Text(Json::array({User(), Call(), InParts(Answer())})));
   }
 
   // --- Late system messages ---------------------------------------------------------------------

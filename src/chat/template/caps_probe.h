@@ -13,9 +13,10 @@
 
 namespace cairn {
 
-// Renders `messages` with `tools` and without the generation prompt; returns an empty
-// string if the template refuses.
-using ProbeRender = std::function<std::string(const Json& messages, const Tools& tools)>;
+// Renders `messages` with `tools` and the variables `kwargs`, without the generation prompt;
+// returns an empty string if the template refuses.
+using ProbeRender =
+    std::function<std::string(const Json& messages, const Tools& tools, const Json& kwargs)>;
 
 // `source` is the template's text. Any thread, if `render` is thread-safe.
 TemplateCaps FindTemplateCaps(const std::string& source, const ProbeRender& render);

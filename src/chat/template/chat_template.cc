@@ -189,8 +189,8 @@ ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program,
       unreadable_(std::move(unreadable)),
       caps_([this] {
         if (program_ == nullptr) return TemplateCaps();
-        const auto render = [this](const Json& messages, const Tools& tools) {
-          RenderInput input{.messages = messages, .tools = tools};
+        const auto render = [this](const Json& messages, const Tools& tools, const Json& kwargs) {
+          RenderInput input{.messages = messages, .tools = tools, .kwargs = kwargs};
           input.now_unix_s = 1;
           return program_->Run(input).value_or("");
         };

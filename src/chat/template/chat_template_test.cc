@@ -170,6 +170,37 @@ TEST(ChatTemplate, FindsOutWhatATemplateCanDo) {
   EXPECT_TRUE(typed.typed_content);
 }
 
+// As in Ministral 3, reasoning is a part of the content, before the text.
+constexpr char kThinkingParts[] =
+    "{% for m in messages %}[{{ m.role }}]{% if m.content is string %}{{ m.content }}{% else %}"
+    "{% for p in m.content %}{{ '[THINK]' + p.thinking + '[/THINK]' if p.type == 'thinking' else "
+    "p.text }}{% endfor %}{% endif %}{% for c in m.tool_calls or [] %}[CALL]{{ c.function.name }}"
+    "{{ c.function.arguments if c.function.arguments is string else c.function.arguments | tojson "
+    "}}{% endfor %}{% endfor %}";
+
+TEST(ChatTemplate, GivesReasoningInTheFieldThatTheTemplateShows) {
+  const auto parts = Parsed(kThinkingParts);
+  EXPECT_EQ(parts->caps().reasoning_field, ReasoningField::kThinkingPart);
+  const std::vector<Message> loop = {User("U"), Call("f", "{}", "Look."), ToolAnswer("T"),
+                                     Assistant("A", "So."), Assistant("B")};
+  EXPECT_EQ(Render(*parts, {.messages = loop}),
+            "[user]U[assistant][THINK]Look.[/THINK][CALL]f{}[tool]T"
+            "[assistant][THINK]So.[/THINK]A[assistant]B");
+  EXPECT_EQ(parts->reasoning_tags(), (ReasoningTags{"[THINK]", "[/THINK]", true}));
+  EXPECT_EQ(parts->caps().part_separators.user, "");
+  const auto field = [](const std::string& shown) {
+    return Parsed("{% for m in messages %}{{ m.content }}" + shown + "{% endfor %}")
+        ->caps()
+        .reasoning_field;
+  };
+  EXPECT_EQ(field("{{ m.thinking }}"), ReasoningField::kThinking);
+  EXPECT_EQ(field("{{ m['thinking'] }}"), ReasoningField::kThinking);
+  EXPECT_EQ(field("{{ m.reasoning_content or m.thinking }}"), ReasoningField::kReasoningContent);
+  EXPECT_EQ(field("{{ m.thinking if thinking and m.tool_calls else '' }}"),
+            ReasoningField::kThinking);
+  EXPECT_EQ(field(""), ReasoningField::kReasoningContent) << "it prints a list of parts as a text";
+}
+
 TEST(ChatTemplate, SaysWhichFieldIsNotWhatItMustBe) {
   const auto chatml = Builtin("chatml");
   EXPECT_EQ(Render(*chatml, {.messages = {User("U")}, .template_kwargs_json = "[]"}),

@@ -11,6 +11,7 @@ namespace cairn {
 namespace {
 
 constexpr char kUnknownEffort[] = "effort_needle";
+constexpr char kQuestion[] = "UserNeedle";
 
 struct Switch {
   const char* name;
@@ -29,7 +30,7 @@ class Prober {
 
   // Returns nullopt if the template refuses.
   std::optional<std::string> With(const Json& kwargs) const {
-    Conversation conversation{.messages = {{.role = Role::kUser, .content = "UserNeedle"}}};
+    Conversation conversation{.messages = {{.role = Role::kUser, .content = kQuestion}}};
     if (!kwargs.empty()) conversation.template_kwargs_json = kwargs.dump();
     conversation.now_unix_s = 1;
     auto text = template_.Render(conversation, true);
@@ -58,6 +59,42 @@ void FindSwitch(const Prober& prober, ReasoningControls* controls) {
     controls->switch_off = known.off;
     return;
   }
+}
+
+// Returns the part of a prompt that begins with the question.
+std::string BehindQuestion(const std::string& prompt) {
+  const size_t question = prompt.rfind(kQuestion);
+  return question == std::string::npos ? prompt : prompt.substr(question);
+}
+
+void FindUnasked(const Prober& prober, ReasoningControls* controls) {
+  if (controls->switch_name.empty()) return;
+  const Json on = {{controls->switch_name, Json::parse(controls->switch_on)}};
+  const auto usual = prober.With(Json::object());
+  const auto reasons = prober.With(on);
+  const auto answers = prober.With({{controls->switch_name, Json::parse(controls->switch_off)}});
+  if (!usual || !reasons || !answers) return;
+  // A mode may have a third value that leaves it to the model. A truth value has none: there the
+  // prompt without it has only forgotten to open the reasoning.
+  const std::string begun = BehindQuestion(*usual);
+  const bool may_be_third = !Json::parse(controls->switch_on).is_boolean();
+  const bool is_off = begun == BehindQuestion(*answers) || !may_be_third;
+  if (is_off && begun != BehindQuestion(*reasons)) controls->unasked = on.dump();
+}
+
+// Whether variables turn reasoning on or off, by whatever name a template has for it.
+std::optional<bool> OnByAnyName(const Json& kwargs) {
+  for (const Switch& known : kSwitches) {
+    const auto value = kwargs.find(known.name);
+    if (value == kwargs.end()) continue;
+    if (*value == Json::parse(known.on)) return true;
+    if (*value == Json::parse(known.off)) return false;
+  }
+  for (const char* name : kEffortNames) {
+    const auto value = kwargs.find(name);
+    if (value != kwargs.end() && *value == "none") return false;
+  }
+  return std::nullopt;
 }
 
 // The nearest effort that is taken; of two equally near the greater.
@@ -120,6 +157,7 @@ ReasoningControls FindReasoningControls(const ChatTemplate& chat_template) {
   const Prober prober(chat_template);
   ReasoningControls controls;
   FindSwitch(prober, &controls);
+  FindUnasked(prober, &controls);
   for (const char* name : kEffortNames) {
     if (controls.effort_name.empty()) FindEfforts(prober, name, &controls);
   }
@@ -141,6 +179,21 @@ std::string KwargsFor(const ReasoningControls& controls, const ReasoningWish& wi
 bool SetsSwitch(const ReasoningControls& controls, const std::string& kwargs_json) {
   return !controls.switch_name.empty() && !kwargs_json.empty() &&
          Json::parse(kwargs_json).contains(controls.switch_name);
+}
+
+std::string WithOwnSwitch(const ReasoningControls& controls, const std::string& kwargs_json) {
+  if (controls.switch_name.empty() || kwargs_json.empty()) return kwargs_json;
+  Json kwargs = Json::parse(kwargs_json);
+  if (kwargs.contains(controls.switch_name)) return kwargs_json;
+  const std::optional<bool> on = OnByAnyName(kwargs);
+  if (!on) return kwargs_json;
+  kwargs[controls.switch_name] = Json::parse(*on ? controls.switch_on : controls.switch_off);
+  return kwargs.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool TurnsOff(const ReasoningControls& controls, const std::string& kwargs_json) {
+  if (!SetsSwitch(controls, kwargs_json)) return false;
+  return Json::parse(kwargs_json)[controls.switch_name] == Json::parse(controls.switch_off);
 }
 
 std::string EffortNote(const ReasoningControls& controls, std::string_view effort) {

@@ -31,6 +31,11 @@ struct ReasoningControls {
   // Maps each effort to the value given to the template. An effort that the template refuses maps
   // to the nearest one that it accepts.
   std::map<std::string, std::string> efforts;
+  // The variables for a request that asks for nothing, as the text of a JSON object: the switch is
+  // turned on where it decides how an answer begins and the template does not have it on. Empty if
+  // the template reasons by itself or leaves that to the model, or if its switch is only a sentence
+  // in the system text: then its own default holds, as in llama-server.
+  std::string unasked;
 
   friend bool operator==(const ReasoningControls&, const ReasoningControls&) = default;
 };
@@ -45,6 +50,15 @@ std::string KwargsFor(const ReasoningControls& controls, const ReasoningWish& wi
 // Whether a template's variables turn reasoning on or off. REQUIRES: `kwargs_json` is empty or the
 // text of a JSON object.
 bool SetsSwitch(const ReasoningControls& controls, const std::string& kwargs_json);
+
+// Returns `kwargs_json` with the template's own switch, where they turn reasoning on or off only by
+// a name that other templates have for it: `enable_thinking` for a template whose switch is
+// `thinking`, or an effort of "none". Otherwise returns them unchanged. REQUIRES: as for
+// SetsSwitch.
+std::string WithOwnSwitch(const ReasoningControls& controls, const std::string& kwargs_json);
+
+// Whether a template's variables turn reasoning off. REQUIRES: as for SetsSwitch.
+bool TurnsOff(const ReasoningControls& controls, const std::string& kwargs_json);
 
 // Returns, in a sentence, why the template does not support an effort, or not exactly; empty if it
 // does.

@@ -59,6 +59,53 @@ TEST(ReasoningControls, NoneTurnsReasoningOff) {
   EXPECT_EQ(EffortNote(Of("qwen3"), "none"), "");
 }
 
+TEST(ReasoningControls, ReasoningIsOnUnlessTheTemplateHasItOnAnyway) {
+  EXPECT_EQ(Of("deepseek-v3").unasked, R"({"thinking":true})");
+  for (const char* family : {"command-r7b", "deepseek-v3.2", "deepseek-v4", "gemma4"}) {
+    EXPECT_EQ(Of(family).unasked, R"({"enable_thinking":true})") << family;
+  }
+  for (const char* family : {"qwen3", "qwen3.5", "glm-4.7", "kimi-k3", "nemotron-3", "gpt-oss",
+                             "minimax-m3", "cohere2-moe"}) {
+    EXPECT_EQ(Of(family).unasked, "") << family;
+  }
+}
+
+TEST(ReasoningControls, ASwitchThatIsOnlyASentenceKeepsItsDefault) {
+  const auto sentence = Parsed(
+      "{{ 'Think aloud. ' if thinking else '' }}{% for m in messages %}{{ m.content }}{% endfor %}"
+      "{{ 'A:' if add_generation_prompt else '' }}");
+  EXPECT_EQ(FindReasoningControls(*sentence).switch_name, "thinking");
+  EXPECT_EQ(FindReasoningControls(*sentence).unasked, "");
+}
+
+TEST(ReasoningControls, TheSwitchOfAnotherTemplateTurnsThisOne) {
+  const ReasoningControls v3 = Of("deepseek-v3");
+  EXPECT_EQ(WithOwnSwitch(v3, R"({"enable_thinking":false,"a":1})"),
+            R"({"enable_thinking":false,"a":1,"thinking":false})");
+  EXPECT_EQ(WithOwnSwitch(v3, R"({"reasoning_effort":"none"})"),
+            R"({"reasoning_effort":"none","thinking":false})");
+  EXPECT_EQ(WithOwnSwitch(Of("qwen3"), R"({"thinking":true})"),
+            R"({"thinking":true,"enable_thinking":true})");
+  EXPECT_EQ(WithOwnSwitch(Of("minimax-m3"), R"({"enable_thinking":false})"),
+            R"({"enable_thinking":false,"thinking_mode":"disabled"})");
+  // The template's own takes precedence, and what no template knows says nothing.
+  for (const char* kwargs : {R"({"thinking":true,"enable_thinking":false})", R"({"a":false})",
+                             R"({"enable_thinking":"no"})", ""}) {
+    EXPECT_EQ(WithOwnSwitch(v3, kwargs), kwargs);
+  }
+  EXPECT_EQ(WithOwnSwitch(Of("qwen2.5"), R"({"enable_thinking":false})"),
+            R"({"enable_thinking":false})");
+}
+
+TEST(ReasoningControls, VariablesAreOffWhereTheTemplatesSwitchIs) {
+  EXPECT_TRUE(TurnsOff(Of("qwen3"), R"({"enable_thinking":false})"));
+  EXPECT_TRUE(TurnsOff(Of("minimax-m3"), R"({"thinking_mode":"disabled"})"));
+  EXPECT_FALSE(TurnsOff(Of("qwen3"), R"({"enable_thinking":true})"));
+  EXPECT_FALSE(TurnsOff(Of("qwen3"), R"({"thinking":false})"));
+  EXPECT_FALSE(TurnsOff(Of("gpt-oss"), R"({"enable_thinking":false})"));
+  EXPECT_FALSE(TurnsOff(Of("qwen3"), ""));
+}
+
 TEST(ReasoningControls, EveryFamilyRendersWithEveryEffort) {
   for (const std::string& family : FamilyNames()) {
     const auto chat_template = Family(family);

@@ -5,6 +5,9 @@
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_CAPS_H_
 
 #include <cstdint>
+#include <string>
+
+#include "chat/message.h"
 
 namespace cairn {
 
@@ -33,6 +36,37 @@ constexpr const char* LateSystemName(LateSystem late_system) {
   }
   return "";
 }
+
+// Where a template looks for an assistant's reasoning.
+enum class ReasoningField : uint8_t {
+  kReasoningContent,  // the message's `reasoning_content`
+  kThinking,          // the message's `thinking`
+  kThinkingPart       // the first part of its content: {"type": "thinking", "thinking": …}
+};
+
+// The text between two texts that a client sent as parts of one message: the one that the template
+// puts there, or a line break where it takes no parts. Each role has its own.
+struct PartSeparators {
+  std::string system = "\n";  // of developers too
+  std::string user = "\n";
+  std::string assistant = "\n";
+  std::string tool = "\n";
+
+  const std::string& Of(Role role) const {
+    switch (role) {
+      case Role::kSystem:
+      case Role::kDeveloper:
+        return system;
+      case Role::kUser:
+        return user;
+      case Role::kAssistant:
+        return assistant;
+      case Role::kTool:
+        return tool;
+    }
+    return user;
+  }
+};
 
 struct TemplateCaps {
   // The system text is shown before the first user message, also when the conversation continues.
@@ -66,8 +100,8 @@ struct TemplateCaps {
   bool null_content = false;
   // Content must be a list of typed parts.
   bool typed_content = false;
-  // An assistant's reasoning is in the field `thinking` instead of `reasoning_content`.
-  bool thinking_field = false;
+  PartSeparators part_separators = {};
+  ReasoningField reasoning_field = ReasoningField::kReasoningContent;
 
   // Whether the template has its own notation for any of tools, calls and results. If it has none,
   // all of them become text in the notation of Hermes (chat/template/template_turns.h).

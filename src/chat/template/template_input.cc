@@ -15,9 +15,29 @@ namespace {
 // minute; a context of 262,144 tokens then has 64 tokens for each.
 constexpr size_t kMessagesMax = 4'096;
 
-Json Content(const std::string& text, const TemplateCaps& caps) {
+Json TextPart(const std::string& text) {
+  return {{"type", "text"}, {"text", text}};
+}
+
+// Reasoning that is a part of the content goes before the text.
+Json Content(const Message& message, const TemplateCaps& caps) {
+  const std::string& text = message.content;
+  if (!message.reasoning.empty() && caps.reasoning_field == ReasoningField::kThinkingPart) {
+    Json parts = Json::array({{{"type", "thinking"}, {"thinking", message.reasoning}}});
+    if (!text.empty()) parts.push_back(TextPart(text));
+    return parts;
+  }
+  if (!message.tool_calls.empty() && text.empty() && caps.null_content) return nullptr;
   if (!caps.typed_content) return text;
-  return Json::array({{{"type", "text"}, {"text", text}}});
+  return Json::array({TextPart(text)});
+}
+
+void AddReasoning(const Message& message, const TemplateCaps& caps, Json* json) {
+  if (message.reasoning.empty()) return;
+  if (caps.reasoning_field == ReasoningField::kReasoningContent) {
+    (*json)["reasoning_content"] = message.reasoning;
+  }
+  if (caps.reasoning_field == ReasoningField::kThinking) (*json)["thinking"] = message.reasoning;
 }
 
 Json Arguments(const ToolCall& call, const TemplateCaps& caps) {
@@ -35,12 +55,9 @@ Json ToolCalls(const Message& message, const TemplateCaps& caps) {
 }
 
 Json OneMessage(const Message& message, const TemplateCaps& caps) {
-  Json json = {{"role", RoleName(message.role)}, {"content", Content(message.content, caps)}};
-  if (!message.reasoning.empty()) {
-    json[caps.thinking_field ? "thinking" : "reasoning_content"] = message.reasoning;
-  }
+  Json json = {{"role", RoleName(message.role)}, {"content", Content(message, caps)}};
+  AddReasoning(message, caps, &json);
   if (!message.tool_calls.empty()) {
-    if (message.content.empty() && caps.null_content) json["content"] = nullptr;
     json["tool_calls"] = ToolCalls(message, caps);
   }
   if (!message.tool_call_id.empty()) json["tool_call_id"] = message.tool_call_id;

@@ -150,7 +150,7 @@ void AddReasoning(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("--reasoning-effort", options->reasoning_effort,
                    "Reasoning effort: none, minimal, low, medium, high, xhigh, max (default: the "
-                   "template's own)")
+                   "template's own, with reasoning on)")
       ->check(CLI::IsMember(ReasoningEfforts()))
       ->group(kGroup);
   serve
