@@ -105,8 +105,8 @@ std::vector<std::string> CallBeginsOf(const AnswerFormat& format);
 //
 // In a learned syntax, and in gpt-oss', a call is also recognized where its text plainly means one
 // but deviates: arguments that are almost JSON (json_mender.h), other names of an object's members,
-// no arguments at all, several objects between two tags, JSON instead of pairs, tags in the singular
-// or plural. Arguments that are JSON stay as they are, byte for byte; others are mended.
+// no arguments at all, several objects between two tags, JSON instead of pairs, tags in the
+// singular or plural. Arguments that are JSON stay as they are, byte for byte; others are mended.
 //
 // Without `stream_arguments` a call is emitted when it is complete. With it, kCallBegin is emitted
 // once the name of an offered tool and the beginning of its arguments have arrived, and
