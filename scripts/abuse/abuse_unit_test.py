@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the attacks, the second client, the checks and the page of `make abuse`, without Cairn."""
+"""Tests of the attacks, the second client, the checks and page of `make abuse`, without Cairn."""
 
 import re
 import socket
@@ -78,7 +78,8 @@ class Attacks(unittest.TestCase):
 
     def test_every_field_has_the_text(self):
         for field in fields.all_fields():
-            body = wire.request_bytes(wire.Aim(1, "k", True, "m"), field.route, field.body("zebra" * 4))
+            aim = wire.Aim(1, "k", True, "m")
+            body = wire.request_bytes(aim, field.route, field.body("zebra" * 4))
             self.assertTrue(b"zebra" in body or b"AAAA" in body, field.title)
 
     def test_the_short_form_leaves_out_no_request_that_is_refused(self):
@@ -117,7 +118,8 @@ class Wire(unittest.TestCase):
         self.assertEqual((outcome.words, outcome.let_in), ("too long", []))
 
     def test_a_request_that_is_answered_is_named(self):
-        server = FakeServer(lambda link: (link.recv(100), link.sendall(b"HTTP/1.1 200 OK\r\n\r\n{}")))
+        server = FakeServer(
+            lambda link: (link.recv(100), link.sendall(b"HTTP/1.1 200 OK\r\n\r\n{}")))
         aim = wire.Aim(server.port, "key", True, "m")
         outcome = wire.repeat(aim, TINY, [("first", wire.request_bytes(aim, "/", {}))])
         server.close()
@@ -165,7 +167,8 @@ class Peers(unittest.TestCase):
 
 class SecondClient(unittest.TestCase):
     def _chat(self, answer: bytes, limit_s: float = 5):
-        server = FakeServer(lambda link: (link.recv(1 << 16), link.sendall(answer), time.sleep(0.3)))
+        server = FakeServer(
+            lambda link: (link.recv(1 << 16), link.sendall(answer), time.sleep(0.3)))
         try:
             return second_client.chat(server.port, "key", 1, True, limit_s)
         finally:
@@ -214,14 +217,16 @@ class Checks(unittest.TestCase):
 
 class Page(unittest.TestCase):
     FACTS = {"short": True, "minutes": 1, "date": "2000-01-01", "cores": 2, "processor": "one",
-             "threads": 1, "load": 0.5, "context": 4096, "slots": 4, "cairn": "cairn 0", "peer": "b1"}
+             "threads": 1, "load": 0.5, "context": 4096, "slots": 4, "cairn": "cairn 0",
+             "peer": "b1"}
 
     def test_has_both_servers_in_a_row(self):
         other = replace(RESULT, server="llama-server", ended="signal 11", beside_ms=[],
                         beside_failed={"closed": 2}, back_s=None)
         text = page.page([RESULT, other], self.FACTS)
-        self.assertIn("| a or b | 400 × 3 | 3.0 → 18 ms (× 6.0) | 30 ms | +20, then +2 MiB | 0.5 s | "
-                      "400 × 3; **ended (signal 11)** | 3.0 → none | closed × 2 | - | - |", text)
+        self.assertIn("| a or b | 400 × 3 | 3.0 → 18 ms (× 6.0) | 30 ms | +20, then +2 MiB | "
+                      "0.5 s | 400 × 3; **ended (signal 11)** | 3.0 → none | closed × 2 | - | "
+                      "- |", text)
         self.assertIn("- llama-server: its process ended in 1 of 1 attacks,",
                       " ".join(text.split()))
         self.assertNotIn("Where Cairn failed", text)

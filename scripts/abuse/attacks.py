@@ -57,8 +57,8 @@ def _fields(scale: Scale) -> list[Attack]:
 
 
 def _merged(attacks: list) -> list[Attack]:
-    """For the short form: all requests of a route that are refused are one attack. Of those that are
-    not, which take long, there is one."""
+    """For the short form: all requests of a route that are refused are one attack. Of those that
+    are not, which take long, there is one."""
     found = {}
     for attack in attacks:
         route = attack.title.split("`")[1]
@@ -104,15 +104,16 @@ def _many_of_several_requests() -> list[Attack]:
 def _pictures() -> list[Attack]:
     return [
         Attack(PICTURES, "broken and huge files", pictures.play_broken, refused=True),
-        Attack(PICTURES, "many requests with many pictures, whose clients leave", pictures.play_many,
-               picture=True),
+        Attack(PICTURES, "many requests with many pictures, whose clients leave",
+               pictures.play_many, picture=True),
         Attack(PICTURES, "the same, whose clients stay", pictures.play_waiting, picture=True),
     ]
 
 
 def _peers(short: bool) -> list[Attack]:
     shown = ["lists in lists", "a length of 2^63", peers.HALF] if short else list(peers.REPLIES)
-    return [Attack(PEERS, "frames to the ports of KV events", peers.play_frames, ours_only=True)] + [
+    events = Attack(PEERS, "frames to the ports of KV events", peers.play_frames, ours_only=True)
+    return [events] + [
         Attack(PEERS, f"a remote store that answers with {name}", peers.play_prompts,
                ours_only=True, store=name) for name in shown]
 

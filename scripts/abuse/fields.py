@@ -63,15 +63,18 @@ MESSAGES = [
      ALWAYS),
     ("tool result", lambda t: [USER, *call(), {"role": "tool", "tool_call_id": "c1", "content": t}],
      ALWAYS),
-    ("tool call's arguments", lambda t: [USER, *call(arguments='{"a":"' + t + '"}'), USER], ALWAYS),
+    ("tool call's arguments", lambda t: [USER, *call(arguments='{"a":"' + t + '"}'), USER],
+     ALWAYS),
     ("tool call's name", lambda t: [USER, *call(name=t), USER], ALWAYS),
     ("tool call's id", lambda t: [USER, *call(call_id=t), USER], NEVER),
     ("name of a message", lambda t: [{**USER, "name": t}], NEVER),
     ("role", lambda t: [{"role": t, "content": "hi"}], ALWAYS),
-    ("type of a part", lambda t: [{"role": "user", "content": [{"type": t, "text": "hi"}]}], ALWAYS),
+    ("type of a part", lambda t: [{"role": "user", "content": [{"type": t, "text": "hi"}]}],
+     ALWAYS),
     ("URL of a picture", lambda t: [{"role": "user", "content": [image(t)]}], ALWAYS),
     ("base64 of a picture",
-     lambda t: [{"role": "user", "content": [image("data:image/png;base64," + base64_of(t))]}], ALWAYS),
+     lambda t: [{"role": "user", "content": [image("data:image/png;base64," + base64_of(t))]}],
+     ALWAYS),
 ]
 
 # Fields beside the messages of chat completions.
@@ -94,7 +97,8 @@ GENERATION = [
     ("response_format, description",
      lambda t: {"response_format": schema_of({"type": "string", "description": t})}, ALWAYS),
     ("response_format, pattern",
-     lambda t: {"response_format": schema_of({"type": "string", "pattern": "^" + t + "$"})}, ALWAYS),
+     lambda t: {"response_format": schema_of({"type": "string", "pattern": "^" + t + "$"})},
+     ALWAYS),
     ("response_format, enum",
      lambda t: {"response_format": schema_of({"type": "string", "enum": [t]})}, ALWAYS),
     ("response_format, property's name",
@@ -148,7 +152,8 @@ ANTHROPIC = [
     ("tool_use input", lambda t: {"messages": [USER, {"role": "assistant", "content": [
         {"type": "tool_use", "id": "t", "name": "look", "input": {"a": t}}]}, USER]}, ALWAYS),
     ("tool_result", lambda t: {"messages": [USER, {"role": "assistant", "content": [
-        {"type": "tool_use", "id": "t", "name": "look", "input": {}}]}, {"role": "user", "content": [
+        {"type": "tool_use", "id": "t", "name": "look", "input": {}}]},
+        {"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": "t", "content": t}]}]}, ALWAYS),
     ("thinking", lambda t: {"messages": [USER, {"role": "assistant", "content": [
         {"type": "thinking", "thinking": t, "signature": ""}, {"type": "text", "text": "a"}]}]},
@@ -156,7 +161,8 @@ ANTHROPIC = [
     ("tool's description", lambda t: {"tools": [
         {"name": "look", "description": t, "input_schema": {"type": "object"}}]}, ALWAYS),
     ("base64 of a picture", lambda t: {"messages": [{"role": "user", "content": [
-        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": base64_of(t)}}]}]},
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png",
+                                     "data": base64_of(t)}}]}]},
      ALWAYS),
 ]
 

@@ -51,7 +51,8 @@ MANY = [
     ("parts of a message", 300_000, "/v1/chat/completions",
      lambda n: content([{"type": "text", "text": "a"}] * n)),
     ("messages", 100_000, "/v1/chat/completions", lambda n: chat(messages=[USER] * n)),
-    ("tools", 50_000, "/v1/chat/completions", lambda n: chat(tools=[tool(f"t{i}") for i in range(n)])),
+    ("tools", 50_000, "/v1/chat/completions",
+     lambda n: chat(tools=[tool(f"t{i}") for i in range(n)])),
     ("allowed tools and tools", 20_000, "/v1/chat/completions",
      lambda n: chat(tools=[tool(f"t{i}") for i in range(n)], tool_choice={
          "type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
@@ -71,7 +72,8 @@ MANY = [
     ("schemas that refer to each other twice", 200, "/v1/chat/completions",
      lambda n: chat(response_format=schema_of(grown_schema(n)))),
     ("repetitions in a schema", 1_000_000_000, "/v1/chat/completions",
-     lambda n: chat(response_format=schema_of({"type": "string", "pattern": "^(a?){" + str(n) + "}$"}))),
+     lambda n: chat(response_format=schema_of(
+         {"type": "string", "pattern": "^(a?){" + str(n) + "}$"}))),
     ("rules of a grammar", 200_000, "/completion",
      lambda n: {"prompt": "hi", "n_predict": 1, "grammar": chain_of_rules(n)}),
     ("repetitions in a grammar", 1_000_000_000, "/completion",
@@ -109,7 +111,8 @@ DEEP = [
      lambda n: _around(chat(response_format=schema_of({"anyOf": "@"})),
                        nested(n, '[{"type":"array","anyOf":', "[]", "}]"))),
     ("deep: parentheses of a grammar", 500_000, "/completion",
-     lambda n: {"prompt": "hi", "n_predict": 1, "grammar": "root ::= " + "(" * n + '"a"' + ")" * n}),
+     lambda n: {"prompt": "hi", "n_predict": 1,
+                "grammar": "root ::= " + "(" * n + '"a"' + ")" * n}),
     ("deep: parentheses of a schema's pattern", 100_000, "/v1/chat/completions",
      lambda n: chat(response_format=schema_of(
          {"type": "string", "pattern": "^" + "(" * n + "a" + ")" * n + "$"}))),
@@ -148,8 +151,8 @@ def play_markers(aim: Aim, scale: Scale) -> Outcome:
 
 
 def _stored_item(aim: Aim, scale: Scale) -> tuple[str, str]:
-    """Stores a response of many items, as many as a request may have. Returns the status, and the id
-    of one of them."""
+    """Stores a response of many items, as many as a request may have. Returns the status, and the
+    id of one of them."""
     items = [{"type": "web_search_call"}] * 4_000 + [USER]
     status, stored = ask(aim, "/v1/responses", {"input": items, "max_output_tokens": 1},
                          scale.limit_s)

@@ -100,40 +100,48 @@ def summary(results: list, name: str) -> str:
     silent = sum(result.health_s is None and not result.ended for result in mine)
     late = sum(result.back_s is None and not result.ended for result in mine)
     grown = max((result.rss_mib[1] - result.rss_mib[0] for result in mine), default=0)
-    return (f"- {name}: its process ended in {ended} of {len(mine)} attacks, `/health` was silent after "
-            f"{silent}, and the second client was not served as before again within the limit "
-            f"after {late}. Beside {slowed} of them its usual first token took more than {TIMES_SLOW} "
-            f"times as long (and more than {MS_LEAST} ms), or there was none; beside {failed} at least "
-            f"one of its chats was refused, cut or late. Memory grew by {grown:,.0f} MiB at most.")
+    return (f"- {name}: its process ended in {ended} of {len(mine)} attacks, `/health` was silent "
+            f"after {silent}, and the second client was not served as before again within the "
+            f"limit after {late}. Beside {slowed} of them its usual first token took more than "
+            f"{TIMES_SLOW} times as long (and more than {MS_LEAST} ms), or there was none; beside "
+            f"{failed} at least one of its chats was refused, cut or late. Memory grew by "
+            f"{grown:,.0f} MiB at most.")
 
 
 TEXT = """A hostile client and a second one share a server, each with a key of its own. The hostile
-client plays one attack at a time. The second one asks for four tokens, again and again, never with a
-prompt that was asked before; the time to its first token is taken before the attack and beside it:
-medians, and the longest. Its chats that got no answer are listed by their reason: a status, `closed`,
-`cut` in the middle of a stream, or `late`, after {limit_s:.0f} seconds."""
+client plays one attack at a time. The second one asks for four tokens, again and again, never with
+a prompt that was asked before; the time to its first token is taken before the attack and beside
+it: medians, and the longest. Its chats that got no answer are listed by their reason: a status,
+`closed`, `cut` in the middle of a stream, or `late`, after {limit_s:.0f} seconds."""
 
 COMPARED = """Both servers have the same made model (random weights, some 0.4 million parameters, so
 that hardly any time is the model's) and projector, {context:,} tokens of context in {slots} slots,
-{threads} threads, the same keys and the same limit for cached states. Cairn runs with `--reuse exact`,
-so that its answers can be compared; llama-server with `--embeddings`, and with `--reranking` for the
-attacks on `/rerank`. Attack and clients run on the same cores. A request is repeated by {senders}
-clients at once for {repeat_s:.0f} seconds, and connections are held for {hold_s:.0f} seconds,
-{connections} of them. A long text has {mib} MiB. What a column says: what the server answered (`left`:
-the client closed the connection, as the attack wants it; `closed`: the server did); the first token of
-the second client; the longest one, and chats without an answer; how much the process's resident memory
-grew at most, and what stayed when all was over; and after how many seconds the second client was served
-as before. An attack that llama-server has no port for has empty columns. A request that llama-server
-does not know, or ignores, costs it nothing: such a row compares little."""
+threads: {threads}, the same keys and the same limit for cached states. Cairn runs with `--reuse
+exact`, so that its answers can be compared; llama-server with `--embeddings`, and with
+`--reranking` for the attacks on `/rerank`. Servers, attack and second client run on the same cores.
+{repeated}. {connections} connections are held for {hold_s:g} seconds. A long text has {mib} MiB.
+What a column says: what the server answered (`left`: the client closed the connection, as the
+attack wants it; `closed`: the server did); the first token of the second client; the longest one,
+and chats without an answer; how much the process's resident memory grew at most, and what stayed
+when all was over; and after how many seconds the second client was served as before. An attack that
+llama-server has no port for has empty columns. A request that llama-server does not know, or
+ignores, costs it nothing: such a row compares little."""
+
+
+def _repeated(scale) -> str:
+    if scale.repeat_s == 0:
+        return "Each request is sent once"
+    return (f"Each request is sent again and again for {scale.repeat_s:g} seconds, by "
+            f"{scale.senders} clients at once")
 
 
 def page(results: list, facts: dict) -> str:
     scale = SHORT if facts["short"] else FULL
     names = list(dict.fromkeys(result.server for result in results))
     lines = ["# Hostile clients", "", paragraph(
-        "What a server answers to a client that wants to harm it, and what that costs another client. "
-        f"`make abuse{' SHORT=1' if facts['short'] else ''}` writes this page, in "
-        f"{facts['minutes']} minutes on {facts['date']}: {facts['cairn']}" +
+        "What a server answers to a client that wants to harm it, and what that costs another "
+        f"client. `make abuse{' SHORT=1' if facts['short'] else ''}` writes this page, "
+        f"in {facts['minutes']} min on {facts['date']}: {facts['cairn']}" +
         (f"; llama-server {facts['peer']}" if facts["peer"] else "; no llama-server") +
         f". {facts['cores']} cores ({facts['processor']}); the load of other programs was "
         f"{facts['load']:.1f}."),
@@ -143,7 +151,7 @@ def page(results: list, facts: dict) -> str:
                                 break_long_words=False)]
     lines += ["", "## What is compared", "", paragraph(COMPARED.format(
         context=facts["context"], slots=facts["slots"], threads=facts["threads"],
-        senders=scale.senders, repeat_s=scale.repeat_s, hold_s=scale.hold_s,
+        repeated=_repeated(scale), hold_s=scale.hold_s,
         connections=scale.connections, mib=scale.text_bytes >> 20))]
     by_attack = {}
     for result in results:

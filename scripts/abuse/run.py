@@ -5,10 +5,10 @@ chats. Called by `make abuse` (scripts/abuse.sh).
     [CAIRN=FILE] [CAIRN_LAB=FILE] [WORK=FOLDER] [OUT=FILE] [THREADS=n]
         run.py [--short] [--only WORD,…] [--no-peer | --peer-too] [--redraw]
 
-Writes docs/abuse.md; with --short or --only WORK/abuse.md. All figures are left in WORK/result.json.
-Fails where Cairn ends, /health is not answered within five seconds after an attack, an attack is
-answered that should be refused, an answer is a 500, or the second client's answer is another one
-afterwards. It never fails on a time.
+Writes docs/abuse.md; with --short or --only WORK/abuse.md. All figures are left in
+WORK/result.json. Fails where Cairn ends, /health is not answered within five seconds after an attack
+one is answered that should be refused, an answer is a 500, or the second client's answer is another
+one afterwards. It never fails on a time.
 
     --short    less of everything, on Cairn alone, in less than half a minute
     --only     only attacks whose title or group has one of these words
@@ -154,9 +154,9 @@ class Player:
         return result
 
     def play_all(self, attacks: list, start, seen):
-        """`start(attack)` starts the server for it, and `seen` takes each result. A server that ended,
-        hangs or answers otherwise is replaced; in the whole form every group of attacks has a server of
-        its own."""
+        """`start(attack)` starts the server for it, and `seen` takes each result. A server that
+        ended, hangs or answers otherwise is replaced; in the whole form every group of attacks has a
+        server of its own."""
         server, before = None, None
         try:
             for attack in attacks:
@@ -226,12 +226,13 @@ def find_peer(args):
     if args.no_peer or (args.short and not args.peer_too):
         args.peer = None
     elif args.peer is None:
-        print("there is no llama-server to compare with (apt install llama.cpp-tools): Cairn alone.")
+        print("there is no llama-server to compare with (apt install llama.cpp-tools): Cairn alone")
 
 
 def chosen(args) -> list:
-    found = [attack for attack in all_attacks(SHORT if args.short else FULL, args.short)
-             if not args.only or any(word in f"{attack.group} {attack.title}" for word in args.only)]
+    attacks = all_attacks(SHORT if args.short else FULL, args.short)
+    found = [attack for attack in attacks if not args.only or
+             any(word in f"{attack.group} {attack.title}" for word in args.only)]
     return found or fail(f"no attack is called {', '.join(args.only)}")
 
 
@@ -243,8 +244,8 @@ def play(args, figures: Path):
 
     def seen(result: Result):
         results.append(asdict(result))
-        figures.write_text(json.dumps({
-            "results": results, "facts": page.facts(args, time.monotonic() - begin)}, indent=1) + "\n")
+        all_seen = {"results": results, "facts": page.facts(args, time.monotonic() - begin)}
+        figures.write_text(json.dumps(all_seen, indent=1) + "\n")
     try:
         player.play_all(attacks, lambda attack: targets.start_cairn(args, attack.store), seen)
         if args.peer is not None:

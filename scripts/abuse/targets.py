@@ -107,7 +107,7 @@ def _common(args) -> list:
 
 
 def cairn_command(args) -> list:
-    """With --reuse exact, an answer has the same bits whatever others ask, so it can be compared."""
+    """With --reuse exact, an answer has the same bits whatever others ask: it can be compared."""
     return [str(args.cairn), "serve", *_common(args), "--reuse", "exact", "--grid", "64",
             "--embeddings", "--pooling", "mean", "--reranking"]
 

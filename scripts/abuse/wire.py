@@ -161,7 +161,8 @@ def ask(aim: Aim, path: str, body, limit_s: float) -> tuple[str, dict]:
 
 
 def repeat(aim: Aim, scale: Scale, requests: list) -> Outcome:
-    """Sends the requests again and again, from several clients at once; each is a name and bytes."""
+    """Sends the requests again and again, from several clients at once. A request is a name and
+    bytes."""
     outcome, lock = Outcome(), threading.Lock()
     end = time.monotonic() + scale.repeat_s
 
