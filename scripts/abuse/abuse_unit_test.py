@@ -30,10 +30,29 @@ NO_TEXT = {"/chat/completions", "/completions", "/embeddings", "/v1/rerank", "/r
            "/v1/responses/{id}/cancel"}
 TINY = wire.Scale(text_bytes=64, connections=4, senders=1, repeat_s=0, hold_s=0.1, limit_s=5,
                   share=0.01)
+LONG_S = 60  # no test waits for it
 RESULT = run.Result(group="Connections", title="a or b", server="cairn",
                     statuses={"400": 3}, words="", let_in=[], slowest_s=0.1, before_ms=[2.0, 4.0],
                     beside_ms=[6.0, 30.0], beside_failed={}, rss_mib=[10, 30, 12], health_s=0.0,
                     back_s=0.5, usual_answer="stones", answer="stones")
+
+
+def read_request(link):
+    """All of it: bytes that nobody read would reset the connection, and the answer with it."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        data += link.recv(1 << 16)
+    head, _, body = data.partition(b"\r\n\r\n")
+    length = re.search(rb"Content-Length: (\d+)", head)
+    while length and len(body) < int(length.group(1)):
+        body += link.recv(1 << 16)
+
+
+def answering(answer: bytes):
+    def serve(link):
+        read_request(link)
+        link.sendall(answer)
+    return serve
 
 
 class FakeServer:
@@ -109,7 +128,7 @@ class Wire(unittest.TestCase):
             link.recv(100)
             link.sendall(b"HTTP/1.1 413 x\r\n\r\n{\"error\":{\"message\":\"too long\"}}")
             link.shutdown(socket.SHUT_WR)
-            time.sleep(0.2)
+            time.sleep(LONG_S)
         server = FakeServer(refuse)
         aim = wire.Aim(server.port, "key", True, "m")
         outcome = wire.repeat(aim, TINY, [("x", wire.request_bytes(aim, "/", b"a" * (8 << 20)))])
@@ -118,8 +137,7 @@ class Wire(unittest.TestCase):
         self.assertEqual((outcome.words, outcome.let_in), ("too long", []))
 
     def test_a_request_that_is_answered_is_named(self):
-        server = FakeServer(
-            lambda link: (link.recv(100), link.sendall(b"HTTP/1.1 200 OK\r\n\r\n{}")))
+        server = FakeServer(answering(b"HTTP/1.1 200 OK\r\n\r\n{}"))
         aim = wire.Aim(server.port, "key", True, "m")
         outcome = wire.repeat(aim, TINY, [("first", wire.request_bytes(aim, "/", {}))])
         server.close()
@@ -136,13 +154,18 @@ class Wire(unittest.TestCase):
         turns = iter(range(100))
 
         def serve(link):
+            link.recv(3)
             if next(turns) % 2 == 0:
                 link.sendall(b"HTTP/1.1 503 x\r\n\r\n")
                 return
-            time.sleep(2)
+            time.sleep(LONG_S)
         server = FakeServer(serve)
         crowd = wire.Crowd(server.port, 4, b"GET")
-        outcome = wire.hold(crowd, replace(TINY, hold_s=0.6), lambda crowd: crowd.read(100), 0.05)
+        end = time.monotonic() + LONG_S
+        while len(crowd.links()) > 2 and time.monotonic() < end:
+            crowd.read(100)
+            time.sleep(0.01)
+        outcome = crowd.leave()
         server.close()
         self.assertEqual(dict(outcome.statuses), {"503": 2, wire.LEFT: 2})
 
@@ -167,8 +190,7 @@ class Peers(unittest.TestCase):
 
 class SecondClient(unittest.TestCase):
     def _chat(self, answer: bytes, limit_s: float = 5):
-        server = FakeServer(
-            lambda link: (link.recv(1 << 16), link.sendall(answer), time.sleep(0.3)))
+        server = FakeServer(answering(answer) if answer else lambda link: time.sleep(LONG_S))
         try:
             return second_client.chat(server.port, "key", 1, True, limit_s)
         finally:

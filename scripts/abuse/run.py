@@ -19,6 +19,7 @@ one afterwards. It never fails on a time.
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -256,6 +257,8 @@ def play(args, figures: Path):
 
 
 def main():
+    # Whoever ends it ends its servers too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("abuse: ended"))
     args = parsed()
     figures = args.work / "result.json"
     if not args.redraw:
