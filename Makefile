@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api sdk clients templates bench policies fleets \
+.PHONY: help setup setup-test setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
   asan tsan web-test bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
@@ -45,6 +45,10 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 
 fuzz: setup-dev ## Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
 	@scripts/fuzz.sh $(TARGETS)
+
+abuse: setup ## A hostile client beside another one, and on llama-server, into docs/abuse.md (SHORT=1, ONLY=word)
+	@scripts/build.sh cairn cairn-lab
+	@SHORT=$(SHORT) ONLY="$(ONLY)" scripts/abuse.sh $(ARGS)
 
 asan: setup-dev ## All tests under the address and undefined-behaviour sanitizers (PROGRAMS=tree/tree_test: some)
 	@scripts/sanitize.sh asan $(PROGRAMS)

@@ -1,6 +1,7 @@
 #include "api/api_error.h"
 
 #include "api/json.h"
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
@@ -70,9 +71,16 @@ ApiError FieldError(const std::string& field, const std::string& expected) {
   return error;
 }
 
+std::string ShownErrorText(std::string_view text) {
+  if (text.size() <= kErrorTextBytesMax) return std::string(text);
+  text = text.substr(0, kErrorTextBytesMax);
+  return std::string(text.substr(0, CompleteUtf8Prefix(text))) + "…";
+}
+
 std::string ErrorBody(const ApiError& error) {
-  Json body = {{"code", error.status}, {"message", error.message}, {"type", error.type}};
-  if (!error.field.empty()) body["param"] = error.field;
+  Json body = {
+      {"code", error.status}, {"message", ShownErrorText(error.message)}, {"type", error.type}};
+  if (!error.field.empty()) body["param"] = ShownErrorText(error.field);
   if (error.context_tokens > 0) {
     body["n_prompt_tokens"] = error.prompt_tokens;
     body["n_ctx"] = error.context_tokens;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <tl/expected.hpp>
 
 #include "base/result.h"
@@ -28,7 +29,12 @@ ApiError ToApiError(const Error& error);
 ApiError FieldError(const std::string& field, const std::string& expected);
 // Returns the error type that belongs to a status.
 std::string ErrorType(int status);
-// Returns {"error": {"code", "message", "type", "param"…}}.
+// A client's own text may stand in an error, and is as long as the client likes; so much of an
+// error's text is sent back.
+inline constexpr size_t kErrorTextBytesMax = 4096;
+// Returns the text, or its beginning and "…" if it is longer. Characters are not split.
+std::string ShownErrorText(std::string_view text);
+// Returns {"error": {"code", "message", "type", "param"…}}, of texts that are shown.
 std::string ErrorBody(const ApiError& error);
 
 }  // namespace cairn

@@ -111,7 +111,7 @@ void AppendEvent(const Json& data, std::string* chunk) {
 
 std::string MessagesErrorBody(const ApiError& error) {
   const std::string message = error.context_tokens == 0
-                                  ? error.message
+                                  ? ShownErrorText(error.message)
                                   : "prompt is too long: " + std::to_string(error.prompt_tokens) +
                                         " tokens > " + std::to_string(error.context_tokens) +
                                         " maximum";
