@@ -87,6 +87,6 @@ function(cairn_test name)
   add_dependencies(${ARG_LANE}_lane ${name})
   gtest_discover_tests(${name}
     DISCOVERY_TIMEOUT 60 TEST_PREFIX "${ARG_PREFIX}"
-    PROPERTIES LABELS "${ARG_LABELS};${ARG_LANE}-lane" TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST}
+    PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT} COST ${ARG_COST}
       ${ARG_PROPERTIES})
 endfunction()
