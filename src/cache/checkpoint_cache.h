@@ -226,7 +226,6 @@ class CheckpointCache {
 
   // Sets the budget in bytes, in place of ram_bytes_max. See Evictor::SetBudget.
   size_t SetBudget(size_t bytes_max);
-  size_t held_bytes() const { return table_.HeldBytes(); }
   // The bytes that may be stored before anything is evicted.
   size_t free_bytes() const {
     return evictor_.budget_bytes() - std::min(evictor_.budget_bytes(), table_.HeldBytes());

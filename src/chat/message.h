@@ -56,7 +56,7 @@ struct Message {
   std::vector<CacheMark> marks = {};
   MarkedMedia media = {};  // where `content` shows images and recordings
   // Where in `content` a text begins that the client sent as a part of its own behind another text,
-  // rising. Nothing stands between the two until JoinTextParts (chat/template/text_parts.h).
+  // rising. Nothing stands between the two until JoinTextParts (chat/text_parts.h).
   std::vector<size_t> part_begins = {};
 };
 

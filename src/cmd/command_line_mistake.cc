@@ -103,7 +103,7 @@ std::string NearestFlag(const CLI::App& app, const std::string& flag) {
   return nearest.empty() ? "" : "--" + nearest;
 }
 
-// What is said behind the name of an unknown flag; may be empty.
+// Returns the text behind the name of an unknown flag; it may be empty.
 std::string HintOf(const CLI::App& app, const std::string& flag) {
   const bool serves = app.get_name() == kServe;
   if (serves && IsAlwaysSo(WithoutDashes(flag))) {

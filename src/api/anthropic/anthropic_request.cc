@@ -10,7 +10,7 @@
 #include "api/answer/stop_limits.h"
 #include "api/media/media_parts.h"
 #include "api/prompt/reasoning_request.h"
-#include "chat/template/text_parts.h"
+#include "chat/text_parts.h"
 
 namespace cairn {
 namespace {

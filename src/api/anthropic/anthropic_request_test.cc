@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/template/text_parts.h"
+#include "chat/text_parts.h"
 
 namespace cairn {
 namespace {

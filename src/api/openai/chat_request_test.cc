@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "chat/template/text_parts.h"
+#include "chat/text_parts.h"
 
 namespace cairn {
 namespace {

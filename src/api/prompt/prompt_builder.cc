@@ -10,7 +10,7 @@
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
-#include "chat/template/text_parts.h"
+#include "chat/text_parts.h"
 #include "sched/adapter_name_space.h"
 
 namespace cairn {

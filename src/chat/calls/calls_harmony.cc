@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "base/held_text.h"
 #include "chat/calls/calls_scan.h"
+#include "chat/parse/held_text.h"
 #include "chat/parse/json_mender.h"
 
 namespace cairn {

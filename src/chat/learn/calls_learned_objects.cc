@@ -13,7 +13,8 @@
 namespace cairn {
 namespace {
 
-// Of the members of an object that is a call. The syntax's own are accepted too.
+// These names are common for the members of an object that is a call. The syntax's own are accepted
+// too.
 constexpr std::array<std::string_view, 4> kNameKeys = {"name", "function", "tool_name", "tool"};
 constexpr std::array<std::string_view, 4> kArgumentsKeys = {"arguments", "parameters", "args",
                                                             "input"};

@@ -251,7 +251,7 @@ JsonMender::Status JsonMender::TakeEscape(char c) {
     Write(std::string{'\\', c});
     return Status::kMore;
   }
-  // What would be an escape in another language has more than one meaning.
+  // An escape of another language has more than one meaning.
   if (c == 'x' || c == 'U' || IsDigit(c)) return Status::kInvalid;
   mended_ = true;
   if (c != '\'') Write("\\\\");

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/held_text.h"
+#include "chat/parse/held_text.h"
 
 namespace cairn {
 namespace {

@@ -5,9 +5,8 @@
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_CAPS_H_
 
 #include <cstdint>
-#include <string>
 
-#include "chat/message.h"
+#include "chat/text_parts.h"
 
 namespace cairn {
 
@@ -42,30 +41,6 @@ enum class ReasoningField : uint8_t {
   kReasoningContent,  // the message's `reasoning_content`
   kThinking,          // the message's `thinking`
   kThinkingPart       // the first part of its content: {"type": "thinking", "thinking": …}
-};
-
-// The text between two texts that a client sent as parts of one message: the one that the template
-// puts there, or a line break where it takes no parts. Each role has its own.
-struct PartSeparators {
-  std::string system = "\n";  // of developers too
-  std::string user = "\n";
-  std::string assistant = "\n";
-  std::string tool = "\n";
-
-  const std::string& Of(Role role) const {
-    switch (role) {
-      case Role::kSystem:
-      case Role::kDeveloper:
-        return system;
-      case Role::kUser:
-        return user;
-      case Role::kAssistant:
-        return assistant;
-      case Role::kTool:
-        return tool;
-    }
-    return user;
-  }
 };
 
 struct TemplateCaps {

@@ -39,7 +39,7 @@ size_t MemoryGovernor::SetLimit(size_t bytes) {
 
 void MemoryGovernor::SetBudget(const MemoryRoom& room, double now_ms) {
   const size_t before = budget_.now();
-  const size_t budget = budget_.Next(room, context_->cache->held_bytes(), now_ms);
+  const size_t budget = budget_.Next(room, context_->cache->stats().bytes, now_ms);
   if (budget == before) return;
   size_t freed_bytes = 0;
   if (budget < before) {

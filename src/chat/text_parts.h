@@ -7,13 +7,38 @@
 // between them words and tags run into one another. The text between two parts depends on the
 // template and on the message alone, so a conversation has the same text in every turn.
 
-#ifndef CAIRN_CHAT_TEMPLATE_TEXT_PARTS_H_
-#define CAIRN_CHAT_TEMPLATE_TEXT_PARTS_H_
+#ifndef CAIRN_CHAT_TEXT_PARTS_H_
+#define CAIRN_CHAT_TEXT_PARTS_H_
+
+#include <string>
 
 #include "chat/message.h"
-#include "chat/template/template_caps.h"
 
 namespace cairn {
+
+// The text between two texts that a client sent as parts of one message: the one that the template
+// puts there, or a line break where it takes no parts. Each role has its own.
+struct PartSeparators {
+  std::string system = "\n";  // of developers too
+  std::string user = "\n";
+  std::string assistant = "\n";
+  std::string tool = "\n";
+
+  const std::string& Of(Role role) const {
+    switch (role) {
+      case Role::kSystem:
+      case Role::kDeveloper:
+        return system;
+      case Role::kUser:
+        return user;
+      case Role::kAssistant:
+        return assistant;
+      case Role::kTool:
+        return tool;
+    }
+    return user;
+  }
+};
 
 // Puts the separators between the parts of every message, or line breaks in a message with media,
 // as llama-server does; moves the places of the media along. The messages have no parts afterwards,
@@ -22,4 +47,4 @@ void JoinTextParts(const PartSeparators& separators, Conversation* conversation)
 
 }  // namespace cairn
 
-#endif  // CAIRN_CHAT_TEMPLATE_TEXT_PARTS_H_
+#endif  // CAIRN_CHAT_TEXT_PARTS_H_

@@ -1,4 +1,4 @@
-#include "base/held_text.h"
+#include "chat/parse/held_text.h"
 
 #include <gtest/gtest.h>
 

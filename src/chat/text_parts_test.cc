@@ -1,4 +1,4 @@
-#include "chat/template/text_parts.h"
+#include "chat/text_parts.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 //
 // Not thread-safe.
 
-#ifndef CAIRN_BASE_HELD_TEXT_H_
-#define CAIRN_BASE_HELD_TEXT_H_
+#ifndef CAIRN_CHAT_PARSE_HELD_TEXT_H_
+#define CAIRN_CHAT_PARSE_HELD_TEXT_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -34,7 +34,7 @@ class HeldText {
   std::string_view view() const { return std::string_view(text_).substr(begin_); }
   size_t size() const { return text_.size() - begin_; }
   bool empty() const { return size() == 0; }
-  // Of all text since the start: where the view begins.
+  // Returns how much of all text since the start lies before the view.
   size_t dropped() const { return dropped_; }
   uint64_t moved_bytes() const { return moved_bytes_; }
 
@@ -47,4 +47,4 @@ class HeldText {
 
 }  // namespace cairn
 
-#endif  // CAIRN_BASE_HELD_TEXT_H_
+#endif  // CAIRN_CHAT_PARSE_HELD_TEXT_H_
