@@ -48,7 +48,7 @@ TEST_F(DraftModelServed, ANextTurnAfterARestartIsPrefilledInNeitherModel) {
 }
 
 TEST_F(DraftModelServed, APromptWhoseAnswerARestartInterruptedIsPrefilledInNeitherModel) {
-  ServeDrafting();
+  ServeDrafting({"--shutdown-timeout", "1"});
   std::thread client([this] {
     // The server ends in the middle of the answer.
     (void)ClientOf("").Post("/v1/chat/completions", FirstTurn(2000).dump());
