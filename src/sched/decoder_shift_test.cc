@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "testing/base/played_share.h"
 #include "testing/sched/scheduler_fixture.h"
 
 namespace cairn {
@@ -262,7 +263,7 @@ TEST(CacheReuse, AndShiftingGoTogetherWithSharedSlotsAndLittleRoom) {
   uint64_t moved = 0;
   uint64_t shifted = 0;
   uint64_t forked = 0;
-  for (uint64_t seed = 0; seed < 30; ++seed) {
+  for (uint64_t seed = 0; seed < test::Played(30); ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 random(seed);
     FakeEngineOptions engine = SmallContext(3);
@@ -293,9 +294,9 @@ TEST(CacheReuse, AndShiftingGoTogetherWithSharedSlotsAndLittleRoom) {
     shifted += bench.scheduler.stats().slot_counters.shifted;
     forked += bench.scheduler.stats().slot_counters.forked;
   }
-  EXPECT_GT(moved, 10u);
-  EXPECT_GT(shifted, 10u);
-  EXPECT_GT(forked, 10u);
+  EXPECT_GT(moved, test::Played(10));
+  EXPECT_GT(shifted, test::Played(10));
+  EXPECT_GT(forked, test::Played(10));
 }
 
 }  // namespace
