@@ -4,7 +4,6 @@
 import re
 import socket
 import sys
-import threading
 import time
 import unittest
 from dataclasses import replace
@@ -55,34 +54,6 @@ def answering(answer: bytes):
     return serve
 
 
-class FakeServer:
-    """Gives each connection to `serve(link)`, in a thread of its own."""
-
-    def __init__(self, serve):
-        self._serve = serve
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self):
-        while True:
-            try:
-                link, _ = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._answer, args=(link,), daemon=True).start()
-
-    def _answer(self, link):
-        with link:
-            try:
-                self._serve(link)
-            except OSError:
-                pass
-
-    def close(self):
-        self._listener.close()
-
-
 class Attacks(unittest.TestCase):
     def test_every_route_that_takes_a_text_is_attacked(self):
         text = (ROOT / "docs" / "openapi.yaml").read_text().partition("\ncomponents:")[0]
@@ -129,7 +100,7 @@ class Wire(unittest.TestCase):
             link.sendall(b"HTTP/1.1 413 x\r\n\r\n{\"error\":{\"message\":\"too long\"}}")
             link.shutdown(socket.SHUT_WR)
             time.sleep(LONG_S)
-        server = FakeServer(refuse)
+        server = wire.Listener(refuse)
         aim = wire.Aim(server.port, "key", True, "m")
         outcome = wire.repeat(aim, TINY, [("x", wire.request_bytes(aim, "/", b"a" * (8 << 20)))])
         server.close()
@@ -137,7 +108,7 @@ class Wire(unittest.TestCase):
         self.assertEqual((outcome.words, outcome.let_in), ("too long", []))
 
     def test_a_request_that_is_answered_is_named(self):
-        server = FakeServer(answering(b"HTTP/1.1 200 OK\r\n\r\n{}"))
+        server = wire.Listener(answering(b"HTTP/1.1 200 OK\r\n\r\n{}"))
         aim = wire.Aim(server.port, "key", True, "m")
         outcome = wire.repeat(aim, TINY, [("first", wire.request_bytes(aim, "/", {}))])
         server.close()
@@ -159,7 +130,7 @@ class Wire(unittest.TestCase):
                 link.sendall(b"HTTP/1.1 503 x\r\n\r\n")
                 return
             time.sleep(LONG_S)
-        server = FakeServer(serve)
+        server = wire.Listener(serve)
         crowd = wire.Crowd(server.port, 4, b"GET")
         end = time.monotonic() + LONG_S
         while len(crowd.links()) > 2 and time.monotonic() < end:
@@ -190,7 +161,7 @@ class Peers(unittest.TestCase):
 
 class SecondClient(unittest.TestCase):
     def _chat(self, answer: bytes, limit_s: float = 5):
-        server = FakeServer(answering(answer) if answer else lambda link: time.sleep(LONG_S))
+        server = wire.Listener(answering(answer) if answer else lambda link: time.sleep(LONG_S))
         try:
             return second_client.chat(server.port, "key", 1, True, limit_s)
         finally:

@@ -3,7 +3,8 @@
 import threading
 import time
 
-from wire import CLOSED, LEFT, Aim, Crowd, Outcome, Scale, connect, hold, request_bytes, reset
+from wire import (CLOSED, LEFT, Aim, Crowd, Outcome, Scale, at_once, connect, hold, request_bytes,
+                  reset)
 
 SLOW_BODY_BYTES = 5_000
 STREAM_TOKENS = 3_000
@@ -80,11 +81,7 @@ def play_abandoned(aim: Aim, scale: Scale) -> Outcome:
             with lock:
                 outcome.add(status)
 
-    clients = [threading.Thread(target=leave_streams, daemon=True) for _ in range(scale.senders)]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    at_once(scale.senders, lambda number: leave_streams())
     return outcome
 
 

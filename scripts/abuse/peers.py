@@ -2,10 +2,9 @@
 events."""
 
 import socket
-import threading
 import time
 
-from wire import CLOSED, LEFT, Aim, Outcome, Scale, ask, connect
+from wire import CLOSED, LEFT, Aim, Listener, Outcome, Scale, ask, connect
 
 HALF = "half a reply"  # and then silence
 
@@ -17,44 +16,27 @@ REPLIES = {
     "128 MiB": lambda: b"*4\r\n" + (b"$33554432\r\n" + b"a" * (32 << 20) + b"\r\n") * 4,
     "an error without an end": lambda: b"-" + b"e" * (8 << 20),
     "bytes of no protocol": lambda: bytes(range(256)) * 256,
-    "messages nobody asked for": lambda: b">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n" * 1000,
+    "messages without a command": lambda: b">3\r\n$7\r\nmessage\r\n$1\r\na\r\n$1\r\nb\r\n" * 1000,
     "negative lengths": lambda: b"*-7\r\n$-9\r\n:99999999999999999999999\r\n",
     HALF: lambda: b"*3\r\n$5\r\nab",
 }
 
 
-class HostileStore:
-    """Listens at a free port, and answers every command with the reply of that name."""
+class HostileStore(Listener):
+    """Answers every command with the reply of that name."""
 
     def __init__(self, name: str):
         self._reply = REPLIES[name]()
         self._silent = name == HALF
         self.asked = 0
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        super().__init__(self._reply_to)
 
-    def _accept(self):
-        while True:
-            try:
-                link, _ = self._listener.accept()
-            except OSError:
+    def _reply_to(self, link: socket.socket):
+        while link.recv(1 << 16):
+            self.asked += 1
+            link.sendall(self._reply)
+            if not self._silent:
                 return
-            threading.Thread(target=self._answer, args=(link,), daemon=True).start()
-
-    def _answer(self, link: socket.socket):
-        with link:
-            try:
-                while link.recv(1 << 16):
-                    self.asked += 1
-                    link.sendall(self._reply)
-                    if not self._silent:
-                        return
-            except OSError:
-                return
-
-    def close(self):
-        self._listener.close()
 
 
 def play_prompts(aim: Aim, scale: Scale) -> Outcome:

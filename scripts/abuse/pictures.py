@@ -7,7 +7,8 @@ import zlib
 
 from many import PICTURE, content, part_of
 from png_squares import png_squares
-from wire import CLOSED, LEFT, Aim, Outcome, Scale, connect, repeat, request_bytes, reset
+from wire import (CLOSED, LEFT, Aim, Outcome, Scale, at_once, connect, repeat, request_bytes,
+                  reset)
 
 PICTURES_PER_REQUEST = 14
 
@@ -77,10 +78,5 @@ def play_waiting(aim: Aim, scale: Scale) -> Outcome:
         with lock:
             outcomes.add_all(mine)
 
-    clients = [threading.Thread(target=stay, args=(number,), daemon=True)
-               for number in range(scale.many(16))]
-    for client in clients:
-        client.start()
-    for client in clients:
-        client.join()
+    at_once(scale.many(16), stay)
     return outcomes

@@ -160,6 +160,44 @@ def ask(aim: Aim, path: str, body, limit_s: float) -> tuple[str, dict]:
         return status, {}
 
 
+def at_once(count: int, work) -> None:
+    """Runs work(number) in so many threads, and waits for all of them."""
+    threads = [threading.Thread(target=work, args=(number,), daemon=True)
+               for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+class Listener:
+    """Gives each connection at a free port to serve(link), in a thread of its own."""
+
+    def __init__(self, serve):
+        self._serve = serve
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self):
+        while True:
+            try:
+                link, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._answer, args=(link,), daemon=True).start()
+
+    def _answer(self, link: socket.socket):
+        with link:
+            try:
+                self._serve(link)
+            except OSError:
+                pass
+
+    def close(self):
+        self._listener.close()
+
+
 def repeat(aim: Aim, scale: Scale, requests: list) -> Outcome:
     """Sends the requests again and again, from several clients at once. A request is a name and
     bytes."""
@@ -177,11 +215,7 @@ def repeat(aim: Aim, scale: Scale, requests: list) -> Outcome:
             if time.monotonic() >= end:
                 return
 
-    senders = [threading.Thread(target=send_all, daemon=True) for _ in range(scale.senders)]
-    for sender in senders:
-        sender.start()
-    for sender in senders:
-        sender.join()
+    at_once(scale.senders, lambda number: send_all())
     return outcome
 
 

@@ -22,10 +22,6 @@ enum class Role { kSystem, kDeveloper, kUser, kAssistant, kTool };
 
 // Returns "system", "developer", "user", "assistant" or "tool".
 std::string_view RoleName(Role role);
-// Notes a type in `left_out`. A type is a client's text: one that is no plain word, or one too
-// many, is noted as "others".
-void NoteLeftOut(std::string_view type, std::vector<std::string>* left_out);
-
 // Returns the role of that name; nullopt if there is none.
 std::optional<Role> RoleFromName(std::string_view name);
 
@@ -65,6 +61,9 @@ struct Message {
 void AppendTextPart(std::string_view text, Message* message);
 // Appends a part of an assistant's reasoning, on a line of its own.
 void AppendReasoningPart(std::string_view text, Message* message);
+// Notes a type in `left_out`. A type is a client's text: one that is no plain word, or one too
+// many, is noted as "others".
+void NoteLeftOut(std::string_view type, std::vector<std::string>* left_out);
 
 // The place where a conversation's prompt ends.
 enum class PromptEnd : uint8_t {

@@ -97,7 +97,7 @@ void AnswerReader::NoteCalls(const AnswerStep& step, Reading* reading) const {
       EndCall(reading);
       reading->called_tools = true;
       reading->call_name = piece.text;
-    } else if (piece.kind == AnswerDelta::Kind::kCallArguments) {
+    } else if (piece.kind == AnswerDelta::Kind::kCallArguments && on_call_) {
       reading->call_arguments += piece.text;
     }
   }

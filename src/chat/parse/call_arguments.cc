@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "base/white_space.h"
+#include "chat/calls/calls_scan.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
 constexpr size_t kDepthMax = JsonLimits().depth_max;
 
 // Walks the beginning of an object once; what is open at its end is then closed.
@@ -40,7 +40,7 @@ class ObjectCloser {
   };
 
   size_t SkipSpace() {
-    at_ = std::min(text_.find_first_not_of(kSpace, at_), text_.size());
+    at_ = SkipWhiteSpace(text_, at_);
     return at_;
   }
 
