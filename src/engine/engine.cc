@@ -70,6 +70,10 @@ std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens) 
 
 void Engine::ReleaseTaken() {}
 
+Status Engine::DecodeForLogits(SeqId /*seq*/, size_t /*position*/, TokenSpan /*tokens*/) {
+  return Fail(ErrorCode::kUnsupported, "this engine has no logits inside a prompt");
+}
+
 Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
   return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
 }

@@ -254,16 +254,22 @@ class Engine {
   // then nothing has changed. kInternal if libllama failed; the sequence is then empty.
   // REQUIRES: `seq` ends at `position`; 0 < size <= chunk_tokens_max().
   virtual Status Decode(SeqId seq, size_t position, TokenSpan tokens) = 0;
-  // Returns the logits after the last token of the last Decode; valid until the next call that
-  // changes a sequence.
-  virtual std::span<const float> Logits() const = 0;
+  // As Decode, with the logits after each of the tokens: LogitsOf(i) are those after tokens[i]. The
+  // sequence's state has the bits that Decode gives it; the last digits of logits may differ,
+  // because kernels depend on the number of rows. kUnsupported if the engine cannot.
+  virtual Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens);
+  // Returns the logits after the last token of the last Decode or DecodeForLogits; valid until the
+  // next call that changes a sequence.
+  std::span<const float> Logits() const { return LogitsOf(kLastRow); }
+  static constexpr size_t kLastRow = SIZE_MAX;
   // Decodes the next tokens of several answers, in one computation: one of each, or more of which
   // the others were drafted and may be rolled back. Errors as in Decode; after kInternal all the
   // sequences named are empty.
   // REQUIRES: each sequence ends at the position of its first token; its tokens are adjacent and in
   // order; 0 < size <= chunk_tokens_max().
   virtual Status DecodeEach(std::span<const NextToken> tokens) = 0;
-  // As Logits(), after the token `index` of the last DecodeEach.
+  // As Logits(), after the token `index` of the last DecodeEach or DecodeForLogits; kLastRow: after
+  // the last token of the last decode of any kind.
   virtual std::span<const float> LogitsOf(size_t index) const = 0;
 
   // Returns the state of `seq` that cannot be rolled back, at the sequence's end.

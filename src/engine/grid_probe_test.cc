@@ -48,8 +48,9 @@ TEST(GridProbe, SaysWhenThereIsNone) {
 class RestlessEngine : public FakeEngine {
  public:
   explicit RestlessEngine(const FakeEngineOptions& options) : FakeEngine(options) {}
-  std::span<const float> Logits() const override {
-    logits_.assign(FakeEngine::Logits().begin(), FakeEngine::Logits().end());
+  std::span<const float> LogitsOf(size_t index) const override {
+    const std::span<const float> row = FakeEngine::LogitsOf(index);
+    logits_.assign(row.begin(), row.end());
     logits_.front() += static_cast<float>(++calls_);
     return logits_;
   }

@@ -181,6 +181,7 @@ std::optional<Decoder::AnswerEnd> Decoder::Sample(RunningRequest* request,
   if (request->cost.generated_tokens >= params.tokens_max) return AnswerEnd{FinishReason::kLength};
   ++request->cost.generated_tokens;
   if (context_->engine->IsEndOfGeneration(token) && !params.ignore_end && !forced) {
+    request->end_token = token;
     return AnswerEnd{FinishReason::kStop};
   }
   AddToAnswer(request, token, logits);
@@ -198,10 +199,11 @@ void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const 
   const std::string text = TokenText(*context_->engine, token, params.control_texts);
   request->reasoning.Add(text);
   request->cost.reasoning_tokens = request->reasoning.tokens();
+  std::optional<TokenLogprob> logprob;
   if (params.logprobs) {
-    request->logprobs.Add(FindLogprobs(*context_->engine, logits, token, *params.logprobs),
-                          text.size());
+    logprob = FindLogprobs(*context_->engine, logits, token, *params.logprobs);
   }
+  request->held.Add(token, std::move(logprob), text.size());
   running_->answer_reporter().PushText(request, request->text->Push(text));
 }
 

@@ -17,6 +17,10 @@ constexpr size_t kShortRestShare = 4;
 // As many tokens of the nearest prompt as a person needs to see where it diverged.
 constexpr size_t kNextTokensMax = 64;
 
+// The rows of logits of a chunk whose prompt is scored: libllama keeps a buffer for the most rows
+// of any decode so far, and a row has a number for each token of the vocabulary.
+constexpr size_t kLogitsBytesMax = size_t{128} << 20U;
+
 // As much of an earlier answer as a draft may repeat.
 constexpr size_t kEarlierTokensMax = 8192;
 
@@ -43,7 +47,7 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
                                const CheckpointCache::MatchResult& match) const {
   const TokenSpan prompt = request.prompt;
   ReuseReport nearest;
-  nearest.reuse_allowed = request.reuse;
+  nearest.reuse_allowed = request.reuse && !request.params.prompt_logprobs;
   nearest.prompt_tokens = prompt.size();
   nearest.shared_tokens = match.shared;
   nearest.stored_next = context_->cache->StoredNext(request.name_space, prompt, kNextTokensMax);
@@ -327,7 +331,8 @@ Status Prefill::Compute(RunningRequest* request, const TokenRange& range, bool i
   if (IsMediaToken(chunk.front())) {
     computed = ComputeMedium(request, chunk);
   } else {
-    computed = is_answer ? slot.DecodeAnswered(tokens[range.begin]) : slot.Prefill(chunk);
+    computed = is_answer ? slot.DecodeAnswered(tokens[range.begin])
+                         : slot.Prefill(chunk, request->scores_prompt());
   }
   context_->trace.EndChunk(&span, *request->slot, range);
   return computed;
@@ -364,8 +369,28 @@ size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chu
                          size_t stop) {
   const TokenSpan tokens = TokenSpan(request.prefill_tokens).first(chunks_end);
   const Slot& slot = context_->pool.slot(*request.slot);
-  return NextChunkEnd(context_->CutsOf(tokens), context_->chunk_rules(), begin, stop,
+  ChunkRules rules = context_->chunk_rules();
+  if (request.scores_prompt()) {
+    // At least a step of the grid, so that the bits are those of any other prompt.
+    const size_t row_bytes = context_->engine->info().vocab_size * sizeof(float);
+    const size_t rows = std::max(kLogitsBytesMax / std::max<size_t>(row_bytes, 1),
+                                 std::max<size_t>(context_->cuts.grid_tokens, 1));
+    rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, rows);
+  }
+  return NextChunkEnd(context_->CutsOf(tokens), rules, begin, stop,
                       slot.provenance().clean == begin);
+}
+
+void Prefill::ScoreChunk(RunningRequest* request, const TokenRange& range) const {
+  const Tokens& prompt = request->request.prompt;
+  std::vector<TokenLogprob>& scores = request->prompt_logprobs;
+  // A request that lost its slot begins again.
+  CHECK(range.begin <= scores.size());
+  scores.resize(range.begin);
+  for (size_t at = range.begin; at < range.end && at + 1 < prompt.size(); ++at) {
+    scores.push_back(FindLogprobs(*context_->engine, context_->engine->LogitsOf(at - range.begin),
+                                  prompt[at + 1], *request->request.params.prompt_logprobs));
+  }
 }
 
 void Prefill::ComputeChunk(RunningRequest* request) {
@@ -379,6 +404,7 @@ void Prefill::ComputeChunk(RunningRequest* request) {
     if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);
     return running_->Fail(request, computed.error());
   }
+  if (request->scores_prompt()) ScoreChunk(request, {begin, end});
   // A GPU may still be computing; the logits at the end wait for all of it.
   OnChunk(request, {begin, end}, context_->NowMs() - begin_ms);
   // A chunk that began off the grid passes those inside it.
@@ -390,8 +416,11 @@ void Prefill::ComputeChunk(RunningRequest* request) {
   if (end < request->prefill_tokens.size()) return;
   const std::span<const float> logits = context_->engine->Logits();
   context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
-  // Taking a snapshot does not change the logits.
-  if (!request->has_begun()) context_->checkpoints.TakeEnd(*request->slot, logits);
+  // Taking a snapshot does not change the logits. Those of a scored prompt may have other last
+  // digits than a cold server's, so they are kept for the request's further answers alone.
+  const bool keeps_end =
+      !request->scores_prompt() || (request->request.answers > 1 && !context_->exact());
+  if (!request->has_begun() && keeps_end) context_->checkpoints.TakeEnd(*request->slot, logits);
   Finish(request, logits);
 }
 
@@ -413,6 +442,7 @@ void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
     context_->stats.Update([&](SchedulerStats* stats) {
       stats->first_token_times.AddMs(request->first_token_ms - request->submitted_ms);
     });
+    running_->answer_reporter().PushPrompt(request);
     request->generation->MarkPromptPrefilled();
   }
   decoder_->Begin(request, logits, std::move(request->earlier_answer));

@@ -95,6 +95,8 @@ class Prefill {
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
   void Finish(RunningRequest* request, std::span<const float> logits);
+  // Keeps the log-probabilities of the prompt tokens that follow those of the chunk.
+  void ScoreChunk(RunningRequest* request, const TokenRange& range) const;
   Slot& SlotOf(const RunningRequest& request) { return context_->pool.slot(*request.slot); }
 
   SchedulerContext* const context_;

@@ -50,9 +50,12 @@ struct RequestState {
   std::unique_ptr<Sampler> sampler;  // made at the first admission
   ReasoningMeter reasoning;
   std::unique_ptr<StopText> text;
-  HeldLogprobs logprobs;
+  HeldTokens held;  // of the answer, until their text is sent
+  // Of the prompt's tokens after the first one, as far as it is prefilled; if requested.
+  std::vector<TokenLogprob> prompt_logprobs;
   AnswerDrafts drafts;                        // made when its prompt is computed
   Tokens answer;                              // the sampled tokens, without the one that ended it
+  std::optional<Token> end_token;             // the one that ended it
   std::shared_ptr<const ReuseReport> report;  // of its first admission
   // Tokens to prefill before the next token is sampled: the prompt, and after a preemption also the
   // answer so far.
@@ -68,7 +71,11 @@ struct RequestState {
   bool has_begun() const { return first_token_ms > 0; }
   // After a preemption reuse is allowed even for a request that forbids it, because its complete
   // prompt was computed once.
-  bool may_reuse() const { return request.reuse || has_begun(); }
+  bool may_reuse() const {
+    return (request.reuse && !request.params.prompt_logprobs) || has_begun();
+  }
+  // Whether the chunks of its prompt are computed with all logits.
+  bool scores_prompt() const { return request.params.prompt_logprobs && !has_begun(); }
 };
 
 // An estimate of how much of a queued prompt must be computed.

@@ -88,6 +88,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
   for (size_t i = 1; i < answers.size(); ++i) {
     answers[i].request = request;
     answers[i].request.slot.reset();
+    answers[i].request.params.prompt_logprobs.reset();
   }
   answers.front().request = std::move(request);
   for (size_t i = 0; i < answers.size(); ++i) {

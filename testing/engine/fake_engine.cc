@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/hash.h"
@@ -132,13 +133,32 @@ bool FakeEngine::IsEndOfGeneration(Token token) const {
 }
 
 Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
+  return DecodeChunk(seq, position, tokens, nullptr);
+}
+
+Status FakeEngine::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
+  std::vector<std::vector<float>> each;
+  if (Status decoded = DecodeChunk(seq, position, tokens, &each); !decoded) return decoded;
+  logits_ = std::move(each);
+  return {};
+}
+
+Status FakeEngine::DecodeChunk(SeqId seq, size_t position, TokenSpan tokens,
+                               std::vector<std::vector<float>>* each) {
   CHECK(!tokens.empty() && tokens.size() <= options_.chunk_tokens_max);
   CHECK(std::none_of(tokens.begin(), tokens.end(), IsMediaToken));
   if (Status room = CheckRoom(seq, position, tokens.size()); !room) return room;
   Sequence& sequence = Of(seq);
-  Extend(&sequence, tokens);
+  Extend(&sequence, tokens, each);
   logits_ = {LogitsAt(StateHash(sequence))};
   return {};
+}
+
+std::vector<float> FakeEngine::LogitsBehind(Sequence* sequence, size_t end) const {
+  const size_t before = std::exchange(sequence->end, end);
+  std::vector<float> logits = LogitsAt(StateHash(*sequence));
+  sequence->end = before;
+  return logits;
 }
 
 Status FakeEngine::CheckRoom(SeqId seq, size_t position, size_t tokens) {
@@ -242,7 +262,8 @@ size_t FakeEngine::GridOrigin(const Sequence& sequence) const {
   return origin;
 }
 
-void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
+void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens,
+                        std::vector<std::vector<float>>* each) {
   const size_t begin = sequence->end;
   const size_t end = begin + tokens.size();
   CHECK(end <= kOriginMask);
@@ -264,6 +285,7 @@ void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens) {
     const uint64_t flavour = Flavour(at, chunk, options_.grid_tokens);
     if (is_boundary[i]) origin = at + 1;
     Contribute(sequence, Adapted(Contribution(tokens[i], at, flavour)), is_boundary[i], origin);
+    if (each != nullptr) each->push_back(LogitsBehind(sequence, at + 1));
   }
   EndChunk(sequence, tokens.size());
 }

@@ -73,9 +73,11 @@ class FakeEngine : public Engine {
   bool IsEndOfGeneration(Token token) const override;
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
-  std::span<const float> Logits() const override { return logits_.back(); }
+  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) override;
   Status DecodeEach(std::span<const NextToken> tokens) override;
-  std::span<const float> LogitsOf(size_t index) const override { return logits_.at(index); }
+  std::span<const float> LogitsOf(size_t index) const override {
+    return index == kLastRow ? logits_.back() : logits_.at(index);
+  }
   Result<Bytes> TakeSnapshot(SeqId seq) override;
   Status Restore(SeqId seq, size_t position, std::span<const uint8_t> snapshot) override;
   bool CanTruncate(SeqId seq, size_t position) const override;
@@ -151,7 +153,13 @@ class FakeEngine : public Engine {
   // Whether another sequence shares the cells of `seq` after `begin`.
   bool IsShared(SeqId seq, size_t begin) const;
   bool Refuses(SeqId seq);
-  void Extend(Sequence* sequence, TokenSpan tokens);
+  // Decodes a chunk. `each`: if not null, gets the logits after each token.
+  Status DecodeChunk(SeqId seq, size_t position, TokenSpan tokens,
+                     std::vector<std::vector<float>>* each);
+  void Extend(Sequence* sequence, TokenSpan tokens,
+              std::vector<std::vector<float>>* each = nullptr);
+  // The logits after the sequence's first `end` tokens, whose last was just contributed.
+  std::vector<float> LogitsBehind(Sequence* sequence, size_t end) const;
   // Adds what one token contributes. `origin`: from where the grid is counted after it.
   void Contribute(Sequence* sequence, uint64_t contribution, bool is_boundary, size_t origin);
   void EndChunk(Sequence* sequence, size_t tokens);

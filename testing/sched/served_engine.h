@@ -61,7 +61,9 @@ class RecordingEngine final : public Engine {
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
     return engine_->Decode(seq, position, tokens);
   }
-  std::span<const float> Logits() const override { return engine_->Logits(); }
+  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) override {
+    return engine_->DecodeForLogits(seq, position, tokens);
+  }
   Status DecodeEach(std::span<const NextToken> tokens) override {
     return engine_->DecodeEach(tokens);
   }

@@ -214,8 +214,8 @@ Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   return parts_->sequences.Decode(seq, position, tokens);
 }
 
-std::span<const float> LlamaEngine::Logits() const {
-  return parts_->sequences.LogitsAt(-1);
+Status LlamaEngine::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
+  return parts_->sequences.DecodeForLogits(seq, position, tokens);
 }
 
 Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
@@ -223,7 +223,7 @@ Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
 }
 
 std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
-  return parts_->sequences.LogitsAt(static_cast<int32_t>(index));
+  return parts_->sequences.LogitsAt(index == kLastRow ? -1 : static_cast<int32_t>(index));
 }
 
 Result<Bytes> LlamaEngine::TakeSnapshot(SeqId seq) {

@@ -53,7 +53,7 @@ class LlamaEngine final : public Engine {
   bool IsEndOfGeneration(Token token) const override;
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
-  std::span<const float> Logits() const override;
+  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) override;
   Status DecodeEach(std::span<const NextToken> tokens) override;
   std::span<const float> LogitsOf(size_t index) const override;
   Result<Bytes> TakeSnapshot(SeqId seq) override;

@@ -21,13 +21,26 @@ std::string_view FinishWord(FinishReason reason) {
 }
 
 void AnswerReporter::PushText(RequestState* request, std::string text) const {
+  // Tokens without text wait for the next text, unless their log-probabilities are to be told.
+  if (text.empty() && request->held.without_logprobs()) return;
+  HeldTokens::Taken taken = request->held.Take(request->text->unsent_bytes());
+  if (text.empty() && taken.logprobs.empty()) return;
   GenerationEvent event;
-  event.logprobs = request->logprobs.Take(request->text->unsent_bytes());
-  if (text.empty() && event.logprobs.empty()) return;
+  event.tokens = std::move(taken.tokens);
+  event.logprobs = std::move(taken.logprobs);
   event.answer = request->answer_index;
   event.text = std::move(text);
   event.cost = request->cost;
   event.cost.generated_ms = context_->NowMs() - request->first_token_ms;
+  request->generation->Push(std::move(event));
+}
+
+void AnswerReporter::PushPrompt(RequestState* request) const {
+  if (request->prompt_logprobs.empty()) return;
+  GenerationEvent event;
+  event.answer = request->answer_index;
+  event.prompt_logprobs = std::exchange(request->prompt_logprobs, {});
+  event.cost = request->cost;
   request->generation->Push(std::move(event));
 }
 
@@ -74,6 +87,8 @@ void AnswerReporter::Finish(RequestState ended, const SlotUse& use, FinishReason
   done.context_full = reason == FinishReason::kLength &&
                       ended.cost.generated_tokens < ended.request.params.tokens_max;
   done.stop_text = ended.text->stopped_by();
+  done.tokens = ended.held.TakeAll();
+  if (ended.end_token) done.tokens.push_back(*ended.end_token);
   done.cost = ended.cost;
   done.report = ended.report;
   if (ended.request.on_answer) {

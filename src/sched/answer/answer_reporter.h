@@ -29,6 +29,8 @@ class AnswerReporter {
   explicit AnswerReporter(SchedulerContext* context) : context_(context) {}
 
   void PushText(RequestState* request, std::string text) const;
+  // Reports the log-probabilities of the prompt, if they were requested.
+  void PushPrompt(RequestState* request) const;
   // Reports the progress of the prompt. Not repeated when the prompt is computed again after a
   // preemption, nor for the second and later answers.
   void PushProgress(const RequestState& request, size_t slot_tokens) const;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/tokens.h"
 #include "sched/answer/reuse_report.h"
 #include "sched/answer/token_logprobs.h"
 
@@ -64,9 +65,15 @@ struct GenerationEvent {
   Kind kind = Kind::kText;
   size_t answer = 0;  // index among the answers of the request
   std::string text;   // whole UTF-8 characters
-  // With kText, if log-probabilities were requested: those of the tokens whose text begins here.
-  // The text may then be empty, because some tokens have none.
+  // With kText: the tokens whose text begins here. With kDone: those whose text was not sent, such
+  // as a stop text's and the one that ended the answer.
+  Tokens tokens = {};
+  // With kText, if log-probabilities were requested: those of the same tokens. The text may then be
+  // empty, because some tokens have none.
   std::vector<TokenLogprob> logprobs;
+  // With kText, once, before any text: those of the prompt's tokens after the first one, if they
+  // were requested.
+  std::vector<TokenLogprob> prompt_logprobs = {};
   // With kProgress: the prompt tokens that are done, including reused ones. `cost` has the prompt's
   // figures so far.
   size_t processed_tokens = 0;

@@ -43,19 +43,28 @@ TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, T
   return found;
 }
 
-void HeldLogprobs::Add(TokenLogprob logprob, size_t text_bytes) {
-  held_.push_back({std::move(logprob), bytes_});
+void HeldTokens::Add(Token token, std::optional<TokenLogprob> logprob, size_t text_bytes) {
+  held_.push_back({token, std::move(logprob), bytes_});
   bytes_ += text_bytes;
 }
 
-std::vector<TokenLogprob> HeldLogprobs::Take(size_t unsent_bytes) {
+HeldTokens::Taken HeldTokens::Take(size_t unsent_bytes) {
   CHECK(unsent_bytes <= bytes_ || held_.empty());
-  std::vector<TokenLogprob> taken;
+  Taken taken;
   while (!held_.empty() && (unsent_bytes == 0 || held_.front().begin + unsent_bytes < bytes_)) {
-    taken.push_back(std::move(held_.front().logprob));
+    Held& first = held_.front();
+    taken.tokens.push_back(first.token);
+    if (first.logprob) taken.logprobs.push_back(*std::move(first.logprob));
     held_.pop_front();
   }
   return taken;
+}
+
+Tokens HeldTokens::TakeAll() {
+  Tokens tokens;
+  for (const Held& held : held_) tokens.push_back(held.token);
+  held_.clear();
+  return tokens;
 }
 
 }  // namespace cairn

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,19 +34,29 @@ struct TokenLogprob {
 TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
                           size_t top);
 
-// HeldLogprobs: holds log-probabilities back until their token's text is sent, so that both are
-// sent together and those of text cut off by a stop text are not sent.
-class HeldLogprobs {
+// HeldTokens: holds tokens and their log-probabilities back until their text is sent, so that all
+// are sent together and those of text cut off by a stop text are not sent.
+class HeldTokens {
  public:
+  struct Taken {
+    Tokens tokens;
+    std::vector<TokenLogprob> logprobs;  // empty if there are none, else one for each token
+  };
+
   // Adds the next token of the answer, whose text has `text_bytes` bytes.
-  void Add(TokenLogprob logprob, size_t text_bytes);
+  void Add(Token token, std::optional<TokenLogprob> logprob, size_t text_bytes);
   // Removes and returns those whose text began to be sent. `unsent_bytes`: the bytes added so far
   // that were not sent.
-  std::vector<TokenLogprob> Take(size_t unsent_bytes);
+  Taken Take(size_t unsent_bytes);
+  // Removes and returns the rest.
+  Tokens TakeAll();
+  // Whether the last token that was added has no log-probability. True if there is none.
+  bool without_logprobs() const { return held_.empty() || !held_.back().logprob; }
 
  private:
   struct Held {
-    TokenLogprob logprob;
+    Token token = 0;
+    std::optional<TokenLogprob> logprob;
     size_t begin = 0;  // in bytes from the answer's beginning
   };
 

@@ -73,22 +73,22 @@ TEST(TokenLogprobs, OfEqualsTheLowerIdComesFirstAndNoMoreComeThanThereAre) {
 // The letters of the tokens returned with each text, when texts are pushed one after the other.
 std::vector<std::string> TakenWith(const std::vector<std::string>& texts, const std::string& stop) {
   StopText text({stop});
-  HeldLogprobs held;
+  HeldTokens held;
   std::vector<std::string> taken;
   Token letter = 'A';
   for (const std::string& pushed : texts) {
     TokenLogprob logprob;
     logprob.sampled.token = letter++;
-    held.Add(logprob, pushed.size());
+    held.Add(logprob.sampled.token, logprob, pushed.size());
     text.Push(pushed);
     taken.emplace_back();
-    for (const TokenLogprob& one : held.Take(text.unsent_bytes())) {
+    for (const TokenLogprob& one : held.Take(text.unsent_bytes()).logprobs) {
       taken.back() += static_cast<char>(one.sampled.token);
     }
   }
   text.Finish();
   taken.emplace_back();
-  for (const TokenLogprob& one : held.Take(text.unsent_bytes())) {
+  for (const TokenLogprob& one : held.Take(text.unsent_bytes()).logprobs) {
     taken.back() += static_cast<char>(one.sampled.token);
   }
   return taken;
@@ -96,7 +96,7 @@ std::vector<std::string> TakenWith(const std::vector<std::string>& texts, const 
 
 using Strings = std::vector<std::string>;
 
-TEST(HeldLogprobs, GoWithTheTextTheyAreOf) {
+TEST(HeldTokens, GoWithTheTextTheyAreOf) {
   EXPECT_EQ(TakenWith({"a", "b", "c"}, ""), (Strings{"A", "B", "C", ""}));
   // A character in three tokens.
   EXPECT_EQ(TakenWith({"\xe2", "\x82", "\xac", "x"}, ""), (Strings{"", "", "ABC", "D", ""}));
@@ -108,9 +108,23 @@ TEST(HeldLogprobs, GoWithTheTextTheyAreOf) {
   EXPECT_EQ(TakenWith({"a", "", "b"}, ""), (Strings{"A", "B", "C", ""}));
 }
 
-TEST(HeldLogprobs, WhatAStopTextCutsOffIsNotTold) {
+TEST(HeldTokens, WhatAStopTextCutsOffIsNotTold) {
   EXPECT_EQ(TakenWith({"go", "ST", "OP"}, "STOP"), (Strings{"A", "", "", ""}));
   EXPECT_EQ(TakenWith({"go", "xST", "OP"}, "STOP"), (Strings{"A", "B", "", ""}));
+}
+
+TEST(HeldTokens, AreTakenWithoutLogprobsTooAndTheRestAtTheEnd) {
+  HeldTokens held;
+  EXPECT_TRUE(held.without_logprobs());
+  held.Add(7, std::nullopt, 2);
+  held.Add(8, std::nullopt, 3);
+  held.Add(9, std::nullopt, 0);
+  EXPECT_TRUE(held.without_logprobs());
+  const HeldTokens::Taken taken = held.Take(3);
+  EXPECT_EQ(taken.tokens, (Tokens{7}));
+  EXPECT_TRUE(taken.logprobs.empty());
+  EXPECT_EQ(held.TakeAll(), (Tokens{8, 9}));
+  EXPECT_TRUE(held.TakeAll().empty());
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ bool SharesInFlight(const SchedulerContext& context) {
 
 // A preempted request continues at once.
 bool MayWait(const QueuedRequest& queued) {
-  return queued.ready() && queued.request.reuse && !queued.was_admitted();
+  return queued.ready() && queued.may_reuse() && !queued.was_admitted();
 }
 
 }  // namespace

@@ -208,9 +208,12 @@ Status Slot::UseAdapters() {
   return engine_->UseAdapters(AdapterSetOf(name_space_));
 }
 
-Status Slot::Prefill(TokenSpan tokens) {
+Status Slot::Prefill(TokenSpan tokens, bool all_logits) {
   Status decoded = UseAdapters();
-  if (decoded) decoded = engine_->Decode(seq_, tokens_.size(), tokens);
+  if (decoded) {
+    decoded = all_logits ? engine_->DecodeForLogits(seq_, tokens_.size(), tokens)
+                         : engine_->Decode(seq_, tokens_.size(), tokens);
+  }
   if (!decoded) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;

@@ -81,8 +81,9 @@ class Slot {
     return !provenance_.answers.empty() && provenance_.answers.back().end == tokens_.size();
   }
 
-  // Computes `tokens`, part of a prompt, as one chunk. On an error of the engine the slot is empty.
-  Status Prefill(TokenSpan tokens);
+  // Computes `tokens`, part of a prompt, as one chunk; with `all_logits` by DecodeForLogits. On an
+  // error of the engine the slot is empty.
+  Status Prefill(TokenSpan tokens, bool all_logits = false);
   // As Prefill, for a medium, whose rows take the places of `tokens`.
   Status PrefillMedium(TokenSpan tokens, const EncodedPiece& piece);
   // Decodes one token that belonged to an answer before the slot was lost. Errors as in Prefill.

@@ -27,8 +27,8 @@ class FakeDevice : public FakeEngine {
     largest_chunk_ = std::max(largest_chunk_, tokens.size());
     return FakeEngine::Decode(seq, position, tokens);
   }
-  std::span<const float> Logits() const override {
-    const auto logits = FakeEngine::Logits();
+  std::span<const float> LogitsOf(size_t index) const override {
+    const auto logits = FakeEngine::LogitsOf(index);
     shown_.assign(logits.begin(), logits.end());
     shown_.front() += Error();
     return shown_;

@@ -44,15 +44,20 @@ tl::unexpected<Error> RefuseSnapshot(size_t position, const std::string& why) {
 
 Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
-  return DecodeBatch(NextTokens(seq, position, tokens), false);
+  return DecodeBatch(NextTokens(seq, position, tokens), Batch::kChunk);
+}
+
+Status LlamaSequences::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
+  return DecodeBatch(NextTokens(seq, position, tokens), Batch::kScoredChunk);
 }
 
 Status LlamaSequences::DecodeEach(std::span<const NextToken> tokens) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
-  return DecodeBatch(tokens, true);
+  return DecodeBatch(tokens, Batch::kSingleTokens);
 }
 
-Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each) {
+Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, Batch kind) {
   for (const NextToken& next : tokens) {
     CHECK(next.seq >= 0 && static_cast<size_t>(next.seq) < loaded_->slots());
     if (next.position < loaded_->context_tokens()) continue;
@@ -62,7 +67,7 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
   const std::vector<SeqId> seqs = SequencesOf(tokens);
   for (const SeqId seq : seqs) Changes(seq);
   for (const NextToken& next : tokens) loaded_->media_positions().CutTo(next.seq, next.position);
-  const bool single_token = each || tokens.size() == 1;
+  const bool single_token = kind == Batch::kSingleTokens || tokens.size() == 1;
   for (const SeqId seq : seqs) {
     Status ready = window_.Prepare(seq, single_token);
     if (!ready) return FailDecode(seqs, ready.error().message);
@@ -74,7 +79,7 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, bool each)
     batch.pos[i] = loaded_->PositionAt(tokens[i].seq, tokens[i].position);
     batch.n_seq_id[i] = 1;
     batch.seq_id[i][0] = tokens[i].seq;
-    batch.logits[i] = each || i + 1 == tokens.size() ? 1 : 0;
+    batch.logits[i] = kind != Batch::kChunk || i + 1 == tokens.size() ? 1 : 0;
   }
   const int32_t code = llama_decode(loaded_->context(), batch);
   llama_batch_free(batch);

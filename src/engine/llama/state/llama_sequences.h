@@ -37,9 +37,11 @@ class LlamaSequences {
   void NotifyOfChanges(std::function<void(SeqId)> on_change) { on_change_ = std::move(on_change); }
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens);
+  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeEach(std::span<const NextToken> tokens);
   Status DecodeMedium(SeqId seq, size_t position, const EncodedPiece& piece);
-  // `index`: a token of the last DecodeEach; -1: the last token of the last decode.
+  // `index`: a token of the last DecodeEach or DecodeForLogits; -1: the last token of the last
+  // decode.
   std::span<const float> LogitsAt(int32_t index) const;
 
   Result<Bytes> TakeSnapshot(SeqId seq);
@@ -69,8 +71,12 @@ class LlamaSequences {
   void KeepWindowInOrder() { window_.Enable(); }
 
  private:
-  // `each`: each token has logits. Otherwise all belong to one sequence, and only the last has.
-  Status DecodeBatch(std::span<const NextToken> tokens, bool each);
+  enum class Batch : uint8_t {
+    kChunk,         // of one sequence; the last token has logits
+    kScoredChunk,   // of one sequence; each token has logits
+    kSingleTokens,  // the next tokens of several sequences; each has logits
+  };
+  Status DecodeBatch(std::span<const NextToken> tokens, Batch kind);
   // Decodes the rows [begin, begin + rows) of a medium whose first position is `first`.
   int32_t DecodeRows(SeqId seq, llama_pos first, const EncodedPiece& piece, const TokenRange& rows);
   // Makes the sequences empty. Returns the error of a decode that failed.
