@@ -76,9 +76,13 @@ Result<ServerFigures> BenchServer::Describe() const {
   figures.model = LastPartOf(TextAt(listed, "/data/0/id"));
   figures.architecture = TextAt(listed, "/data/0/meta/architecture");
   const Json props = ParsedReply(http_.Get("/props"));
-  figures.program = TextAt(props, "/build_info");
-  if (!figures.program.empty() && !figures.program.starts_with("cairn ")) {
-    figures.program = "llama-server " + figures.program;
+  // "b0.1.0-cairn" is ours, "b11669-Debian" llama-server's.
+  constexpr std::string_view kOurs = "-cairn";
+  const std::string build = TextAt(props, "/build_info");
+  if (build.starts_with('b') && build.ends_with(kOurs)) {
+    figures.program = "cairn " + build.substr(1, build.size() - 1 - kOurs.size());
+  } else if (!build.empty()) {
+    figures.program = "llama-server " + build;
   }
   figures.memory = TextAt(props, "/cairn/memory_class");
   const Json* const grid = FindPointer(props, "/cairn/grid_tokens");

@@ -41,7 +41,7 @@ TEST_F(BenchServerTest, TakesWhatTheServerSaysOfItself) {
   Serve("GET", "/v1/models",
         R"({"data":[{"id":"/models/small.gguf","meta":{"architecture":"qwen35"}}]})");
   Serve("GET", "/props",
-        R"({"build_info":"cairn 1.2","cairn":{"memory_class":"hybrid","grid_tokens":64}})");
+        R"({"build_info":"b1.2-cairn","cairn":{"memory_class":"hybrid","grid_tokens":64}})");
   Serve("POST", "/tokenize", R"({"tokens":[1,2,3]})");
   Serve("POST", "/apply-template", R"({"prompt":"<user>"})");
   StartServer();

@@ -29,9 +29,6 @@ void ReadLegacyLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   int64_t top = 0;
   fields->Integer("logprobs", 0, kTopLogprobsMax, &top);
   *logprobs = static_cast<size_t>(top);
-  bool echo = false;
-  fields->Bool("echo", &echo);
-  if (echo) fields->Fail("logprobs", "absent with 'echo': prompt tokens have no logprobs");
 }
 
 void ReadNativeProbs(FieldReader* fields, std::optional<size_t>* logprobs) {

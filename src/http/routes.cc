@@ -82,6 +82,7 @@ AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
   identity.id = prefix + served.model.id_tag + std::to_string(served.model.started_unix_s) + "-" +
                 std::to_string(++served.answers);
   identity.model = served.model.alias;
+  identity.fingerprint = BuildInfo(served.model.version);
   return identity;
 }
 
@@ -176,9 +177,11 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
                          const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  return Complete(
-      service, served, dialect, http_request,
-      ParseCompletion(service, *body, served.defaults, dialect, NamespaceOf(http_request)));
+  const NamespaceId key = NamespaceOf(http_request);
+  const bool fills_gap = dialect == CompletionDialect::kOpenAi && HasSuffix(*body);
+  return Complete(service, served, dialect, http_request,
+                  fills_gap ? ParseSuffixCompletion(service, *body, served.defaults, served.infill)
+                            : ParseCompletion(service, *body, served.defaults, dialect, key));
 }
 
 HttpResponse Infill(const ChatService& service, Served& served, const HttpRequest& http_request) {

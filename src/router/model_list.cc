@@ -5,6 +5,7 @@
 
 #include "api/admin/metrics_page.h"
 #include "api/json.h"
+#include "api/llama_server/native.h"
 
 namespace cairn {
 namespace {
@@ -110,7 +111,7 @@ std::string RouterPropsBody(size_t models_max, bool autoload, const std::string&
                  {"model_alias", "cairn"},
                  {"model_path", "none"},
                  {"default_generation_settings", {{"params", Json::object()}, {"n_ctx", 0}}},
-                 {"build_info", "cairn " + version}});
+                 {"build_info", BuildInfo(version)}});
 }
 
 std::string RouterMetrics(const std::vector<ModelStatus>& models) {

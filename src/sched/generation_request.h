@@ -61,6 +61,10 @@ struct GenerationRequest {
   GenerationParams params;
   bool reuse = true;   // false: prefill the complete prompt
   size_t answers = 1;  // each sampled with a seed one higher, unless every seed is a new one
+  // Set if another generation gets the events, as those of its answers from `first_answer` on: a
+  // client's request may have several prompts.
+  std::shared_ptr<Generation> part_of = {};
+  size_t first_answer = 0;
   std::optional<size_t> slot = {};  // requested by the first answer, see SlotNeeds
   size_t pinned_texts = 0;          // reported in GenerationCost
   size_t dropped_messages = 0;      // reported in GenerationCost

@@ -417,7 +417,7 @@ void Prefill::ComputeChunk(RunningRequest* request) {
   const std::span<const float> logits = context_->engine->Logits();
   context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
   // Taking a snapshot does not change the logits. Those of a scored prompt may have other last
-  // digits than a cold server's, so they are kept for the request's further answers alone.
+  // digits than a cold server's, so they are kept only where the request has further answers.
   const bool keeps_end =
       !request->scores_prompt() || (request->request.answers > 1 && !context_->exact());
   if (!request->has_begun() && keeps_end) context_->checkpoints.TakeEnd(*request->slot, logits);

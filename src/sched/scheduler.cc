@@ -82,7 +82,8 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     if (!held) return tl::unexpected(held.error());
     request.adapters_held = *std::move(held);
   }
-  auto generation = std::make_shared<Generation>();
+  auto generation =
+      std::make_shared<Generation>(std::exchange(request.part_of, nullptr), request.first_answer);
   const double now_ms = context_.NowMs();
   std::vector<QueuedRequest> answers(request.answers);
   for (size_t i = 1; i < answers.size(); ++i) {

@@ -102,6 +102,9 @@ Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_
 Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space) {
   auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative, name_space);
   if (!request) return tl::unexpected(request.error());
+  if (!request->more_prompts.empty()) {
+    return tl::unexpected(FieldError("prompt", "one prompt, not several"));
+  }
   const auto adapted = service.WithAdaptersOf(request->options, name_space);
   if (!adapted) return tl::unexpected(adapted.error());
   GenerationRequest reading;

@@ -81,8 +81,9 @@ class RecordKeeper {
   RecordKeeper& operator=(const RecordKeeper&) = delete;
 
   void OnEvent(const GenerationEvent& event) {
-    if (event.report != nullptr) record_->OnReport(*event.report);
+    // Further answers may be to other prompts.
     if (event.answer > 0) return;
+    if (event.report != nullptr) record_->OnReport(*event.report);
     if (event.kind == GenerationEvent::Kind::kFailed) {
       return record_->OnEnd(RequestRecord::State::kFailed, cost_);
     }

@@ -122,7 +122,7 @@ class RequestLog {
 // null, when the request did not ask for an explanation.
 void AddExplanation(const std::shared_ptr<const RequestRecord>& record, Json* told);
 
-// Lets the record follow the request's answer. Call before the first Next.
+// Lets the record follow the request's first answer. Call before the first Next.
 void Watch(std::shared_ptr<RequestRecord> record, Generation* generation);
 
 // Returns the parameter `limit` of GET /cairn/requests, or the usual one.

@@ -12,6 +12,7 @@ struct AnswerIdentity {
   std::string id;  // with the prefix of its API: "chatcmpl-…", "msg_…", "resp_…"
   std::string model;
   int64_t created_unix_s = 0;
+  std::string fingerprint = {};  // OpenAI's system_fingerprint: names the server's build
 };
 
 }  // namespace cairn

@@ -59,4 +59,17 @@ void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* al
   all->generated_ms = std::max(before.generated_ms, cost.generated_ms);
 }
 
+void AddPromptCost(const GenerationCost& cost, GenerationCost* all) {
+  all->prompt_tokens += cost.prompt_tokens;
+  all->reused_tokens += cost.reused_tokens;
+  all->queue_ms = std::max(all->queue_ms, cost.queue_ms);
+  all->prompt_ms += cost.prompt_ms;
+  all->generated_tokens += cost.generated_tokens;
+  all->reasoning_tokens += cost.reasoning_tokens;
+  all->generated_ms = std::max(all->generated_ms, cost.generated_ms);
+  all->drafted_tokens += cost.drafted_tokens;
+  all->accepted_tokens += cost.accepted_tokens;
+  all->shifted_tokens += cost.shifted_tokens;
+}
+
 }  // namespace cairn

@@ -21,6 +21,10 @@ Json ProgressJson(size_t processed_tokens, const GenerationCost& cost);
 // figures of answer 0; the answers were generated concurrently.
 void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* all);
 
+// Adds the cost of the answers to one prompt to `all`, which has that of others. Milliseconds of
+// prompts add up; the answers are generated concurrently.
+void AddPromptCost(const GenerationCost& cost, GenerationCost* all);
+
 }  // namespace cairn
 
 #endif  // CAIRN_API_LLAMA_SERVER_COST_JSON_H_

@@ -206,6 +206,20 @@ class Layout {
   PromptShape shape_;
 };
 
+ApiResult<CompletionRequest> WriteLayout(const ChatService& service, const InfillFields& fields,
+                                         const GenerationParams& defaults,
+                                         const InfillOptions& options) {
+  const PromptLimits& limits = service.limits();
+  const size_t bytes = BytesOf(fields);
+  if (auto fits = limits.CheckBytes(TextUse::kCounted, bytes); !fits) {
+    return tl::unexpected(fits.error());
+  }
+  const auto turn = limits.WaitForTurn(bytes);
+  auto request = Layout(service.engine(), options, defaults).Write(fields);
+  if (!request) return tl::unexpected(ToApiError(request.error()));
+  return *std::move(request);
+}
+
 }  // namespace
 
 ApiResult<CompletionRequest> ParseInfill(const ChatService& service, const Json& body,
@@ -220,15 +234,40 @@ ApiResult<CompletionRequest> ParseInfill(const ChatService& service, const Json&
   }
   const auto fields = ReadFields(body);
   if (!fields) return tl::unexpected(fields.error());
-  const PromptLimits& limits = service.limits();
-  const size_t bytes = BytesOf(*fields);
-  if (auto fits = limits.CheckBytes(TextUse::kCounted, bytes); !fits) {
-    return tl::unexpected(fits.error());
-  }
-  const auto turn = limits.WaitForTurn(bytes);
-  auto request = Layout(service.engine(), options, defaults).Write(*fields);
-  if (!request) return tl::unexpected(ToApiError(request.error()));
+  auto request = WriteLayout(service, *fields, defaults, options);
+  if (!request) return tl::unexpected(request.error());
   return ParseCompletionFields(body, defaults, CompletionDialect::kNative, std::move(*request));
+}
+
+bool HasSuffix(const Json& body) {
+  const Json* suffix = FieldReader(body, "").Find("suffix");
+  return suffix != nullptr && *suffix != Json("");
+}
+
+ApiResult<CompletionRequest> ParseSuffixCompletion(const ChatService& service, const Json& body,
+                                                   const GenerationParams& defaults,
+                                                   const InfillOptions& options) {
+  InfillFields read;
+  FieldReader fields(body, "");
+  fields.String("suffix", &read.suffix);
+  const Json* prompt = fields.Find("prompt");
+  if (prompt == nullptr || !prompt->is_string()) {
+    fields.Fail("prompt", "one string, the text before the gap, with 'suffix'");
+  }
+  if (!options.tokens.complete()) {
+    fields.Fail("suffix",
+                "absent: this model has no fill-in-the-middle tokens; its vocabulary lacks " +
+                    MissingTokens(options.tokens));
+  }
+  fields.String("prompt", &read.prefix);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  // Nobody chose a budget for this gap: as much of the texts as the context holds.
+  InfillOptions whole = options;
+  whole.batch_tokens = service.engine().context_tokens();
+  auto request = WriteLayout(service, read, defaults, whole);
+  if (!request) return tl::unexpected(request.error());
+  request->prompt_text = read.prefix;
+  return ParseCompletionFields(body, defaults, CompletionDialect::kOpenAi, std::move(*request));
 }
 
 }  // namespace cairn

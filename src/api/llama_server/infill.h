@@ -17,7 +17,7 @@
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/json.h"
-#include "api/openai/completion.h"
+#include "api/openai/completion_request.h"
 #include "engine/infill_tokens.h"
 
 namespace cairn {
@@ -36,6 +36,15 @@ struct InfillOptions {
 ApiResult<CompletionRequest> ParseInfill(const ChatService& service, const Json& body,
                                          const GenerationParams& defaults,
                                          const InfillOptions& options);
+
+// Whether a request of OpenAI's completions has a `suffix`, which makes it one to fill a gap.
+bool HasSuffix(const Json& body);
+
+// The same for OpenAI's completions with a `suffix`: the prompt is the text before the gap. A 400
+// if the vocabulary lacks the tokens, or if the prompt is no single text.
+ApiResult<CompletionRequest> ParseSuffixCompletion(const ChatService& service, const Json& body,
+                                                   const GenerationParams& defaults,
+                                                   const InfillOptions& options);
 
 }  // namespace cairn
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/openai/completion.h"
 #include "testing/api/api_fixture.h"
 
 namespace cairn {
@@ -227,6 +228,37 @@ TEST(LineDeadline, LeavesAnswersAloneThatAreInTimeOrHaveNone) {
     deadline.See(&generation, &event);
     EXPECT_EQ(event.reason, FinishReason::kCancelled);
   }
+}
+
+TEST_F(InfillTest, ACompletionWithASuffixFillsTheGap) {
+  EXPECT_FALSE(HasSuffix(Body(R"({"prompt":"ab"})")));
+  EXPECT_FALSE(HasSuffix(Body(R"({"prompt":"ab","suffix":null})")));
+  EXPECT_FALSE(HasSuffix(Body(R"({"prompt":"ab","suffix":""})")));
+  const Json body = Body(R"({"prompt":"ab","suffix":"cd","max_tokens":2})");
+  ASSERT_TRUE(HasSuffix(body));
+  const auto request = ParseSuffixCompletion(service_, body, GenerationParams{}, Options());
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  Tokens gap = {1};
+  Append("ab", &gap);
+  gap.push_back(2);
+  Append("cd", &gap);
+  gap.push_back(3);
+  ASSERT_GE(request->prompt.size(), gap.size());
+  EXPECT_TRUE(std::equal(gap.rbegin(), gap.rend(), request->prompt.rbegin()));
+  EXPECT_EQ(request->prompt_text, "ab");
+  EXPECT_EQ(request->params.tokens_max, 2u);
+}
+
+TEST_F(InfillTest, ASuffixNeedsTheTokensAndOneText) {
+  const auto refused = [&](const std::string& body, const InfillOptions& options) {
+    return ParseSuffixCompletion(service_, Body(body), GenerationParams{}, options).error();
+  };
+  const ApiError no_tokens = refused(R"({"prompt":"ab","suffix":"cd"})", {});
+  EXPECT_EQ(no_tokens.status, 400);
+  EXPECT_EQ(no_tokens.field, "suffix");
+  EXPECT_NE(no_tokens.message.find("prefix, suffix, middle"), std::string::npos);
+  EXPECT_EQ(refused(R"({"prompt":["a","b"],"suffix":"cd"})", Options()).field, "prompt");
+  EXPECT_EQ(refused(R"({"prompt":"a","suffix":7})", Options()).field, "suffix");
 }
 
 }  // namespace

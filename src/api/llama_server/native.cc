@@ -83,6 +83,10 @@ ApiResult<std::string> SlotFileBody(SlotFiles* files, size_t slot, const SlotReq
 
 }  // namespace
 
+std::string BuildInfo(std::string_view version) {
+  return "b" + std::string(version) + "-cairn";
+}
+
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served) {
   const Engine& engine = service.engine();
@@ -104,7 +108,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["media_marker"] = kNextMediumMarker;
   props["bos_token"] = engine.info().bos_text;
   props["eos_token"] = engine.info().eos_text;
-  props["build_info"] = "cairn " + served.version;
+  props["build_info"] = BuildInfo(served.version);
   const SchedulerStats stats = service.stats();
   props["is_sleeping"] = stats.sleeping;
   props["cairn"] = MemoryJson(engine.traits());

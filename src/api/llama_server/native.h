@@ -25,6 +25,10 @@ struct ServedModel {
   std::string reuse;
 };
 
+// Names the build in llama-server's form, "b" first: `build_info` of /props and OpenAI's
+// system_fingerprint.
+std::string BuildInfo(std::string_view version);
+
 // Each takes and returns JSON text. Any thread.
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served);

@@ -7,14 +7,9 @@
 #include "api/answer/answer_reader.h"
 #include "api/llama_server/cost_json.h"
 #include "api/llama_server/settings_json.h"
-#include "api/openai/chat_request.h"
-#include "api/openai/completion_prompt.h"
 
 namespace cairn {
 namespace {
-
-// OpenAI's defaults.
-constexpr size_t kOpenAiTokensMax = 16;
 
 // As in chat, a cancelled answer is one that was cut off.
 std::string FinishName(const GenerationEvent& event) {
@@ -36,8 +31,15 @@ std::string StopType(const GenerationEvent& event) {
 // One complete answer.
 struct WholeText {
   std::string text;
+  Tokens tokens;
   std::vector<TokenLogprob> logprobs;
   GenerationEvent end;
+};
+
+// Everything that came of the answers and the prompts.
+struct Collected {
+  std::vector<WholeText> answers;
+  std::vector<std::vector<TokenLogprob>> prompt_logprobs;  // by prompt
 };
 
 Json OpenAiChoice(size_t index, const std::string& text, Json logprobs, Json finish) {
@@ -48,15 +50,21 @@ Json OpenAiChoice(size_t index, const std::string& text, Json logprobs, Json fin
 }
 
 Json OpenAiEnvelope(const StartedCompletion& started, Json choices) {
-  return {{"id", started.identity.id},
-          {"object", "text_completion"},
-          {"created", started.identity.created_unix_s},
-          {"model", started.identity.model},
-          {"choices", std::move(choices)}};
+  const AnswerIdentity& identity = started.identity;
+  Json envelope = {{"id", identity.id},
+                   {"object", "text_completion"},
+                   {"created", identity.created_unix_s},
+                   {"model", identity.model}};
+  if (!identity.fingerprint.empty()) envelope["system_fingerprint"] = identity.fingerprint;
+  envelope["choices"] = std::move(choices);
+  return envelope;
 }
 
-Json NativeEvent(size_t index, const std::string& text) {
-  return {{"index", index}, {"content", text}, {"tokens", Json::array()}, {"stop", false}};
+Json NativeEvent(const GenerationEvent& event) {
+  return {{"index", event.answer},
+          {"content", event.text},
+          {"tokens", Json(event.tokens)},
+          {"stop", false}};
 }
 
 // Adds `timings`, and `cairn` if it was requested.
@@ -65,16 +73,17 @@ void AddTimings(const StartedCompletion& started, const GenerationCost& cost, Js
   AddExplanation(started.record, told);
 }
 
-Json NativeEnd(const StartedCompletion& started, const std::string& text,
+// `text` and `tokens` are those of a whole answer, or empty at the end of a stream.
+Json NativeEnd(const StartedCompletion& started, const std::string& text, const Tokens& tokens,
                const GenerationEvent& event) {
   const GenerationCost& cost = event.cost;
   Json end = {{"index", event.answer},
               {"content", text},
-              {"tokens", Json::array()},
+              {"tokens", Json(tokens)},
               {"id_slot", event.slot},
               {"stop", true},
               {"model", started.identity.model},
-              {"prompt", started.prompt_text},
+              {"prompt", started.PromptOf(event.answer).text},
               {"generation_settings", SettingsJson(started.params)},
               {"stop_type", StopType(event)},
               {"stopping_word", event.stop_text},
@@ -87,22 +96,41 @@ Json NativeEnd(const StartedCompletion& started, const std::string& text,
   return end;
 }
 
-std::string OpenAiWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
+// Appends the items of each list of `more` to that of the same name.
+void AppendLists(const Json& more, Json* lists) {
+  for (const auto& [name, list] : more.items()) {
+    for (const Json& item : list) (*lists)[name].push_back(item);
+  }
+}
+
+// The log-probabilities of an answer, after those of its prompt if they were requested.
+Json WholeLogprobs(const StartedCompletion& started, const Collected& collected, size_t answer) {
+  if (!started.options.logprobs) return {};
+  LegacyLogprobs legacy;
+  const std::vector<TokenLogprob>& logprobs = collected.answers[answer].logprobs;
+  if (!started.echo) return legacy.Next(logprobs);
+  const ShownPrompt& prompt = started.PromptOf(answer);
+  Json lists = legacy.OfPrompt(prompt.first, prompt.first_in_text,
+                               collected.prompt_logprobs.at(answer / started.options.answers));
+  AppendLists(legacy.Next(logprobs), &lists);
+  return lists;
+}
+
+std::string OpenAiWhole(const StartedCompletion& started, const Collected& collected) {
   Json choices = Json::array();
-  GenerationCost cost;
-  const std::string before = started.echo ? started.prompt_text : "";
-  for (const WholeText& answer : answers) {
+  CompletionCosts costs(started.prompts.size(), started.options.answers);
+  for (const WholeText& answer : collected.answers) {
     const size_t index = choices.size();
-    Json logprobs;
-    if (started.options.logprobs) logprobs = LegacyLogprobs().Next(answer.logprobs);
-    choices.push_back(
-        OpenAiChoice(index, before + answer.text, std::move(logprobs), FinishName(answer.end)));
+    const std::string before = started.echo ? started.PromptOf(index).text : "";
+    choices.push_back(OpenAiChoice(index, before + answer.text,
+                                   WholeLogprobs(started, collected, index),
+                                   FinishName(answer.end)));
     AddCancelled(answer.end, &choices[index]);
-    AddAnswerCost(index, answer.end.cost, &cost);
+    costs.Add(index, answer.end.cost);
   }
   Json whole = OpenAiEnvelope(started, std::move(choices));
-  whole["usage"] = UsageJson(cost);
-  AddTimings(started, cost, &whole);
+  whole["usage"] = UsageJson(costs.Total());
+  AddTimings(started, costs.Total(), &whole);
   return ToText(whole);
 }
 
@@ -132,7 +160,8 @@ Json OnlyFields(Json whole, const std::vector<std::string>& paths) {
 std::string NativeWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
   Json list = Json::array();
   for (const WholeText& answer : answers) {
-    Json whole = NativeEnd(started, answer.text, answer.end);
+    const Tokens tokens = started.return_tokens ? answer.tokens : Tokens();
+    Json whole = NativeEnd(started, answer.text, tokens, answer.end);
     if (started.options.logprobs) {
       whole["completion_probabilities"] = NativeProbabilitiesJson(answer.logprobs);
     }
@@ -143,75 +172,32 @@ std::string NativeWhole(const StartedCompletion& started, const std::vector<Whol
 
 Json ProgressEvent(const StartedCompletion& started, const GenerationEvent& event) {
   Json told = started.dialect == CompletionDialect::kNative
-                  ? NativeEvent(event.answer, "")
+                  ? NativeEvent(event)
                   : OpenAiEnvelope(started,
                                    Json::array({OpenAiChoice(event.answer, "", nullptr, nullptr)}));
   told["prompt_progress"] = ProgressJson(event.processed_tokens, event.cost);
+  if (started.options.timings_per_token) told["timings"] = TimingsJson(event.cost);
   return told;
 }
 
-void ReadResponseFields(FieldReader* fields, std::vector<std::string>* paths) {
-  constexpr size_t kPathsMax = 256;
-  const Json* list = fields->Find("response_fields");
-  if (list == nullptr) return;
-  const std::string expected =
-      "a list of at most " + std::to_string(kPathsMax) + " strings, such as \"timings/prompt_n\"";
-  if (!list->is_array() || list->size() > kPathsMax)
-    return fields->Fail("response_fields", expected);
-  for (const Json& path : *list) {
-    if (!path.is_string()) return fields->Fail("response_fields", expected);
-    paths->push_back(path.get<std::string>());
-  }
+// Returns the prompt as its answers show it, and sets `explained` to it.
+ShownPrompt ShowPrompt(const Engine& engine, const CompletionPrompt& prompt,
+                       CompletionDialect dialect, ExplainedPrompt* explained) {
+  const std::vector<std::string> pieces = TokenPieces(engine, prompt.tokens, prompt.media);
+  explained->tokens = prompt.tokens;
+  explained->media = prompt.media;
+  for (const std::string& piece : pieces) explained->text += piece;
+  ShownPrompt shown;
+  shown.first = {prompt.tokens.front(), pieces.front(), 0};
+  // A server that adds BOS shows it in llama-server's dialect. OpenAI's `echo` repeats what the
+  // client sent.
+  const bool as_sent = dialect == CompletionDialect::kOpenAi || !prompt.media.empty();
+  shown.text = as_sent && !prompt.text.empty() ? prompt.text : explained->text;
+  shown.first_in_text = shown.text.starts_with(pieces.front());
+  return shown;
 }
 
 }  // namespace
-
-ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
-                                             const GenerationParams& defaults,
-                                             CompletionDialect dialect, NamespaceId key) {
-  auto prompt = ReadCompletionPrompt(service, body, key);
-  if (!prompt) return tl::unexpected(prompt.error());
-  CompletionRequest request;
-  request.prompt = std::move(prompt->tokens);
-  request.shape = std::move(prompt->shape);
-  request.media = std::move(prompt->media);
-  request.prompt_text = std::move(prompt->text);
-  return ParseCompletionFields(body, defaults, dialect, std::move(request));
-}
-
-ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
-                                                   const GenerationParams& defaults,
-                                                   CompletionDialect dialect,
-                                                   CompletionRequest request) {
-  FieldReader fields(body, "");
-  fields.Bool("stream", &request.stream);
-  fields.Bool("cache_prompt", &request.reuse);
-  fields.Bool("echo", &request.echo);
-  if (dialect == CompletionDialect::kNative) {
-    ReadResponseFields(&fields, &request.response_fields);
-    fields.Number("t_max_predict_ms", -1, 1e12, &request.line_ms_max);
-  }
-  if (fields.error()) return tl::unexpected(*fields.error());
-  auto options =
-      ParseAnswerOptions(body, dialect == CompletionDialect::kNative ? LogprobsField::kNative
-                                                                     : LogprobsField::kLegacy);
-  if (!options) return tl::unexpected(options.error());
-  request.options = *options;
-  GenerationParams own = defaults;
-  if (dialect == CompletionDialect::kOpenAi && own.tokens_max == SIZE_MAX) {
-    own.tokens_max = kOpenAiTokensMax;
-  }
-  auto params = ParseGenerationParams(body, own);
-  if (!params) return tl::unexpected(params.error());
-  request.params = std::move(*params);
-  const auto grammar = ParseAnswerGrammar(body);
-  if (!grammar) return tl::unexpected(grammar.error());
-  if (grammar->empty()) return request;
-  auto parsed = Grammar::Parse(*grammar);
-  if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
-  request.params.sampling.grammar = std::move(*parsed);
-  return request;
-}
 
 ApiResult<StartedCompletion> StartCompletion(const ChatService& service, CompletionRequest request,
                                              CompletionDialect dialect, AnswerIdentity identity,
@@ -221,29 +207,48 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   StartedCompletion started;
   started.dialect = dialect;
   started.identity = std::move(identity);
-  started.prompt_text = std::move(request.prompt_text);
   started.params = request.params;
   started.options = request.options;
   started.echo = request.echo;
+  started.return_tokens = request.return_tokens;
   started.response_fields = std::move(request.response_fields);
   started.line_ms_max = request.line_ms_max;
-  GenerationRequest generation;
-  generation.name_space = *name_space;
-  generation.shape = std::move(request.shape);
-  generation.prompt = std::move(request.prompt);
-  generation.media = PiecesOf(request.media);
-  started.explained.tokens = generation.prompt;
-  for (const std::string& piece : TokenPieces(service.engine(), generation.prompt, request.media)) {
-    started.explained.text += piece;
+  started.prompts.clear();
+  std::vector<CompletionPrompt> prompts;
+  prompts.push_back({std::move(request.prompt), std::move(request.shape), std::move(request.media),
+                     std::move(request.prompt_text)});
+  std::move(request.more_prompts.begin(), request.more_prompts.end(), std::back_inserter(prompts));
+  std::vector<GenerationRequest> generations;
+  for (CompletionPrompt& prompt : prompts) {
+    ExplainedPrompt explained;
+    started.prompts.push_back(ShowPrompt(service.engine(), prompt, dialect, &explained));
+    if (generations.empty()) started.explained = std::move(explained);
+    GenerationRequest& generation = generations.emplace_back();
+    generation.name_space = *name_space;
+    generation.shape = std::move(prompt.shape);
+    generation.prompt = std::move(prompt.tokens);
+    generation.media = PiecesOf(prompt.media);
+    generation.params = request.params;
+    generation.reuse = request.reuse;
+    ApplyAnswerOptions(request.options, &generation);
+    if (generations.size() > 1) generation.slot.reset();
   }
-  started.explained.media = std::move(request.media);
-  generation.params = std::move(request.params);
-  generation.reuse = request.reuse;
-  ApplyAnswerOptions(request.options, &generation);
-  auto submitted = service.Submit(std::move(generation));
+  const bool several = generations.size() > 1;
+  if (several) started.batch = std::make_shared<PromptBatch>(&service, std::move(generations));
+  auto submitted = several ? started.batch->Begin() : service.Submit(std::move(generations[0]));
   if (!submitted) return tl::unexpected(submitted.error());
   started.generation = std::move(*submitted);
   return started;
+}
+
+void CompletionCosts::Add(size_t answer, const GenerationCost& cost) {
+  AddAnswerCost(answer % answers_, cost, &costs_.at(answer / answers_));
+}
+
+GenerationCost CompletionCosts::Total() const {
+  GenerationCost total;
+  for (const GenerationCost& cost : costs_) AddPromptCost(cost, &total);
+  return total;
 }
 
 void LineDeadline::See(Generation* generation, GenerationEvent* event) {
@@ -260,24 +265,31 @@ void LineDeadline::See(Generation* generation, GenerationEvent* event) {
 
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
                                          const std::function<bool()>& gone) {
-  std::vector<WholeText> answers(started.options.answers);
+  Collected collected{std::vector<WholeText>(started.answers()),
+                      std::vector<std::vector<TokenLogprob>>(started.prompts.size())};
   LineDeadline deadline(started.line_ms_max);
-  for (size_t ended = 0; ended < answers.size();) {
+  for (size_t ended = 0; ended < collected.answers.size();) {
     if (gone()) started.generation->Abandon();
     auto next = NextEvent(started.generation.get());
     if (!next) return tl::unexpected(next.error());
     auto& event = *next;
     if (!event) continue;
     deadline.See(started.generation.get(), &*event);
-    WholeText& answer = answers.at(event->answer);
+    if (started.batch) started.batch->See(*event);
+    if (!event->prompt_logprobs.empty()) {
+      collected.prompt_logprobs.at(event->answer / started.options.answers) =
+          std::move(event->prompt_logprobs);
+    }
+    WholeText& answer = collected.answers.at(event->answer);
     answer.text += event->text;
+    answer.tokens.insert(answer.tokens.end(), event->tokens.begin(), event->tokens.end());
     std::move(event->logprobs.begin(), event->logprobs.end(), std::back_inserter(answer.logprobs));
     if (event->kind != GenerationEvent::Kind::kDone) continue;
     answer.end = std::move(*event);
     ++ended;
   }
-  return started.dialect == CompletionDialect::kNative ? NativeWhole(started, answers)
-                                                       : OpenAiWhole(started, answers);
+  return started.dialect == CompletionDialect::kNative ? NativeWhole(started, collected.answers)
+                                                       : OpenAiWhole(started, collected);
 }
 
 bool CompletionStream::Next(std::string* chunk) {
@@ -289,31 +301,51 @@ bool CompletionStream::Next(std::string* chunk) {
   auto& event = *next;
   if (!event) return true;
   deadline_.See(started_.generation.get(), &*event);
+  if (started_.batch) started_.batch->See(*event);
   if (event->kind == GenerationEvent::Kind::kProgress) {
     if (started_.options.progress) AppendDataEvent(ProgressEvent(started_, *event), chunk);
     return true;
   }
-  Choice& choice = choices_.at(event->answer);
-  if (!choice.begun) {
-    choice.begun = true;
-    if (started_.echo && !started_.prompt_text.empty()) {
-      GenerationEvent prompt;
-      prompt.answer = event->answer;
-      prompt.text = started_.prompt_text;
-      AppendText(prompt, chunk);
-    }
+  const bool has_prompt = !event->prompt_logprobs.empty();
+  if (has_prompt) {
+    prompt_logprobs_.at(event->answer / started_.options.answers) =
+        std::move(event->prompt_logprobs);
   }
+  Choice& choice = choices_.at(event->answer);
+  if (!choice.begun) AppendPrompt(event->answer, chunk);
+  choice.begun = true;
+  if (has_prompt) return true;
   if (event->kind == GenerationEvent::Kind::kText) AppendText(*event, chunk);
   if (event->kind != GenerationEvent::Kind::kDone) return true;
   AppendEnd(*event, chunk);
   return ended_ < choices_.size();
 }
 
+void CompletionStream::AppendPrompt(size_t answer, std::string* chunk) {
+  const ShownPrompt& prompt = started_.PromptOf(answer);
+  if (!started_.echo || prompt.text.empty()) return;
+  if (started_.dialect == CompletionDialect::kNative) {
+    GenerationEvent shown;
+    shown.answer = answer;
+    shown.text = prompt.text;
+    return AppendDataEvent(NativeEvent(shown), chunk);
+  }
+  Json logprobs;
+  if (started_.params.prompt_logprobs) {
+    logprobs = choices_[answer].logprobs.OfPrompt(
+        prompt.first, prompt.first_in_text, prompt_logprobs_.at(answer / started_.options.answers));
+  }
+  AppendDataEvent(
+      OpenAiEnvelope(
+          started_, Json::array({OpenAiChoice(answer, prompt.text, std::move(logprobs), nullptr)})),
+      chunk);
+}
+
 void CompletionStream::AppendText(const GenerationEvent& event, std::string* chunk) {
   const bool native = started_.dialect == CompletionDialect::kNative;
   Json told;
   if (native) {
-    told = NativeEvent(event.answer, event.text);
+    told = NativeEvent(event);
     if (!event.logprobs.empty()) {
       told["completion_probabilities"] = NativeProbabilitiesJson(event.logprobs);
     }
@@ -329,23 +361,23 @@ void CompletionStream::AppendText(const GenerationEvent& event, std::string* chu
 }
 
 void CompletionStream::AppendEnd(const GenerationEvent& event, std::string* chunk) {
-  AddAnswerCost(event.answer, event.cost, &cost_);
+  costs_.Add(event.answer, event.cost);
   ++ended_;
   if (started_.dialect == CompletionDialect::kNative) {
-    return AppendDataEvent(OnlyFields(NativeEnd(started_, "", event), started_.response_fields),
+    return AppendDataEvent(OnlyFields(NativeEnd(started_, "", {}, event), started_.response_fields),
                            chunk);
   }
   const bool last = ended_ == choices_.size();
   Json end = OpenAiEnvelope(
       started_, Json::array({OpenAiChoice(event.answer, "", nullptr, FinishName(event))}));
   AddCancelled(event, &end["choices"][0]);
-  if (last && !started_.options.include_usage) AddTimings(started_, cost_, &end);
+  if (last && !started_.options.include_usage) AddTimings(started_, costs_.Total(), &end);
   AppendDataEvent(end, chunk);
   if (!last) return;
   if (started_.options.include_usage) {
     Json usage = OpenAiEnvelope(started_, Json::array());
-    usage["usage"] = UsageJson(cost_);
-    AddTimings(started_, cost_, &usage);
+    usage["usage"] = UsageJson(costs_.Total());
+    AddTimings(started_, costs_.Total(), &usage);
     AppendDataEvent(usage, chunk);
   }
   *chunk += "data: [DONE]\n\n";

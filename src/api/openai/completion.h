@@ -1,71 +1,54 @@
-// Plain completions in two dialects: OpenAI's POST /v1/completions and llama-server's POST
-// /completion. The prompt is a text, with or without media, or a list of tokens, without template
-// and messages (api/openai/completion_prompt.h).
+// The answers to plain completions (api/openai/completion_request.h). Those to several prompts are
+// choices, or items of a list: first all answers to the first prompt, then those to the second.
 
 #ifndef CAIRN_API_OPENAI_COMPLETION_H_
 #define CAIRN_API_OPENAI_COMPLETION_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "api/answer/answer_identity.h"
+#include "api/answer/prompt_batch.h"
 #include "api/answer_options.h"
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/json.h"
-#include "api/media/placed_medium.h"
+#include "api/openai/completion_request.h"
 #include "api/openai/logprobs_json.h"
-#include "api/openai/openai.h"
 
 namespace cairn {
 
-enum class CompletionDialect : uint8_t { kOpenAi, kNative };
-
-struct CompletionRequest {
-  Tokens prompt;
-  PromptShape shape;                     // of the prompt
-  std::vector<PlacedMedium> media = {};  // in the prompt
-  std::string prompt_text;
-  GenerationParams params;
-  bool stream = false;
-  AnswerOptions options;
-  bool reuse = true;
-  bool echo = false;  // OpenAI's: the answer begins with the prompt
-  // llama-server's: the parts of a complete answer to return, such as "content" or
-  // "timings/prompt_n"; empty for all.
-  std::vector<std::string> response_fields;
-  // llama-server's: milliseconds after the first token when an answer of several lines ends; 0 or
-  // less for no limit.
-  float line_ms_max = 0;
+// A prompt as its answers show it.
+struct ShownPrompt {
+  std::string text;
+  // The first token, of which there is no log-probability; for `echo`.
+  LikelyToken first = {};
+  bool first_in_text = true;  // false: it is the BOS that the server put before the client's text
 };
-
-// `key`: the namespace of the client's key.
-ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
-                                             const GenerationParams& defaults,
-                                             CompletionDialect dialect, NamespaceId key);
-
-// Parses all fields but the prompt, which `request` already has.
-ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
-                                                   const GenerationParams& defaults,
-                                                   CompletionDialect dialect,
-                                                   CompletionRequest request);
 
 struct StartedCompletion {
   std::shared_ptr<Generation> generation;
+  // Set if there are several prompts: call See with every event.
+  std::shared_ptr<PromptBatch> batch = {};
   CompletionDialect dialect = CompletionDialect::kOpenAi;
   AnswerIdentity identity;
-  std::string prompt_text;
+  std::vector<ShownPrompt> prompts = std::vector<ShownPrompt>(1);
   GenerationParams params;
   AnswerOptions options;
   bool echo = false;
+  bool return_tokens = false;
   std::vector<std::string> response_fields = {};
   float line_ms_max = 0;
-  ExplainedPrompt explained = {};
+  ExplainedPrompt explained = {};  // the first prompt
   // See StartedChat.
   std::shared_ptr<const RequestRecord> record = {};
+
+  size_t answers() const { return prompts.size() * options.answers; }
+  // Of the answer with this number.
+  const ShownPrompt& PromptOf(size_t answer) const { return prompts.at(answer / options.answers); }
 };
 
 ApiResult<StartedCompletion> StartCompletion(const ChatService& service, CompletionRequest request,
@@ -87,6 +70,19 @@ class LineDeadline {
   bool ended_ = false;
 };
 
+// CompletionCosts: adds up the cost of the answers. Each prompt counts once.
+class CompletionCosts {
+ public:
+  // `answers`: to each of the prompts.
+  CompletionCosts(size_t prompts, size_t answers) : answers_(answers), costs_(prompts) {}
+  void Add(size_t answer, const GenerationCost& cost);
+  GenerationCost Total() const;
+
+ private:
+  const size_t answers_;
+  std::vector<GenerationCost> costs_;  // by prompt
+};
+
 // Waits for all requested answers. Polls `gone` meanwhile; true cancels the request. Several
 // answers are choices in OpenAI's dialect and a list in llama-server's.
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,
@@ -99,7 +95,9 @@ class CompletionStream {
   explicit CompletionStream(StartedCompletion started)
       : started_(std::move(started)),
         deadline_(started_.line_ms_max),
-        choices_(started_.options.answers) {}
+        choices_(started_.answers()),
+        prompt_logprobs_(started_.prompts.size()),
+        costs_(started_.prompts.size(), started_.options.answers) {}
 
   // Waits up to kAnswerWait for more and appends it to `chunk`. Returns false after the last event.
   bool Next(std::string* chunk);
@@ -113,14 +111,17 @@ class CompletionStream {
     LegacyLogprobs logprobs;
   };
 
+  // The prompt before an answer, if it is to be echoed.
+  void AppendPrompt(size_t answer, std::string* chunk);
   void AppendText(const GenerationEvent& event, std::string* chunk);
   void AppendEnd(const GenerationEvent& event, std::string* chunk);
 
   const StartedCompletion started_;
   LineDeadline deadline_;
   std::vector<Choice> choices_;
+  std::vector<std::vector<TokenLogprob>> prompt_logprobs_;  // by prompt
   size_t ended_ = 0;
-  GenerationCost cost_;  // of the finished answers
+  CompletionCosts costs_;  // of the finished answers
 };
 
 }  // namespace cairn

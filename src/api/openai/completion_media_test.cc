@@ -131,16 +131,21 @@ TEST_F(CompletionMediaTest, AnObjectWithoutDataIsItsText) {
   EXPECT_EQ(Read(Object("abc", "")).prompt, Read(R"("abc")").prompt);
 }
 
-TEST_F(CompletionMediaTest, AListMayHoldOnePrompt) {
+TEST_F(CompletionMediaTest, AListMayHoldOnePromptOrSeveral) {
   const std::string object = Object("<__media__>x", kPngA);
   EXPECT_EQ(Read("[" + object + "]").prompt, Read(object).prompt);
   EXPECT_EQ(Read("[[97,98]]").prompt, Read("[97,98]").prompt);
-  for (const std::string& several : {"[" + object + "," + object + "]",
-                                     "[" + object + R"(,"text"])", std::string("[[97],[98]]")}) {
-    const ApiError error = ErrorOf(taking_, several);
-    EXPECT_EQ(error.field, "prompt");
-    EXPECT_NE(error.message.find("one prompt, not several"), std::string::npos) << error.message;
-  }
+  const CompletionRequest several = Read("[" + object + R"(,"text",[98,"c"]])");
+  EXPECT_EQ(several.media.size(), 1u);
+  ASSERT_EQ(several.more_prompts.size(), 2u);
+  EXPECT_EQ(several.more_prompts[0].text, "text");
+  EXPECT_EQ(several.more_prompts[1].tokens, (Tokens{98, 99}));
+  EXPECT_EQ(ErrorOf(taking_, "[" + object + ",7]").field, "prompt[1]");
+  // The limits are the request's.
+  MediaRules one = test::TakingRules();
+  one.media_max = 1;
+  const std::string both = "[" + object + "," + Object("<__media__>y", kPngB) + "]";
+  EXPECT_TRUE(ErrorUnder(one, both).starts_with("prompt[1]")) << ErrorUnder(one, both);
 }
 
 TEST_F(CompletionMediaTest, BothDialectsTakeMedia) {

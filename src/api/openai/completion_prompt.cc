@@ -9,8 +9,6 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kOnePrompt = "one prompt, not several: send a request for each";
-
 bool IsToken(const Json& value, const Engine& engine) {
   return value.is_number_integer() && value.get<int64_t>() >= 0 &&
          value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
@@ -154,19 +152,27 @@ ApiResult<CompletionPrompt> OfOne(const ChatService& service, NamespaceId key, c
 
 }  // namespace
 
-ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body,
-                                                 NamespaceId key) {
+ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService& service,
+                                                               const Json& body, NamespaceId key) {
   const std::string place = "prompt";
   const Json* prompt = FieldReader(body, "").Find(place);
   if (prompt == nullptr) return tl::unexpected(FieldError(place, "a string or tokens"));
   const bool list = IsListOfPrompts(*prompt);
-  if (list && prompt->size() > 1) return tl::unexpected(FieldError(place, kOnePrompt));
-  auto read =
-      list ? OfOne(service, key, (*prompt)[0], place + "[0]") : OfOne(service, key, *prompt, place);
-  if (read && read->tokens.empty()) {
-    return tl::unexpected(FieldError(place, "a prompt of one token or more"));
+  if (list && prompt->size() > kPromptsMax) {
+    return tl::unexpected(
+        FieldError(place, "at most " + std::to_string(kPromptsMax) + " prompts in one request"));
   }
-  return read;
+  std::vector<CompletionPrompt> prompts;
+  for (size_t i = 0; i < (list ? prompt->size() : 1); ++i) {
+    auto read = list ? OfOne(service, key, (*prompt)[i], place + "[" + std::to_string(i) + "]")
+                     : OfOne(service, key, *prompt, place);
+    if (!read) return tl::unexpected(read.error());
+    if (read->tokens.empty()) {
+      return tl::unexpected(FieldError(place, "a prompt of one token or more"));
+    }
+    prompts.push_back(*std::move(read));
+  }
+  return prompts;
 }
 
 }  // namespace cairn

@@ -5,9 +5,7 @@
 //   {"prompt_string": "A cairn is"}        a text
 //   {"prompt_string": "See <__media__>.",  a text with media: each marker stands for the next one
 //    "multimodal_data": ["iVBORw0K…"]}     of the list, whose items are files as base64
-//   [{…}]                                  a list of one prompt
-//
-// Several prompts in one request are refused.
+//   ["A cairn is", [12, 34], {…}]          a list of prompts: texts alone, or any of the above
 
 #ifndef CAIRN_API_OPENAI_COMPLETION_PROMPT_H_
 #define CAIRN_API_OPENAI_COMPLETION_PROMPT_H_
@@ -32,10 +30,14 @@ struct CompletionPrompt {
   std::string text = {};  // as the client wrote it; empty for a list of tokens
 };
 
-// Reads the field `prompt` of a request's body. Every error is a 400 that names the part. `key`:
-// the namespace of the client's key, which takes turns with others at decoding media. Any thread.
-ApiResult<CompletionPrompt> ReadCompletionPrompt(const ChatService& service, const Json& body,
-                                                 NamespaceId key);
+// The most prompts of one request; OpenAI's limit.
+inline constexpr size_t kPromptsMax = 2048;
+
+// Reads the field `prompt` of a request's body, one prompt or several. Every error is a 400 that
+// names the part. `key`: the namespace of the client's key, which takes turns with others at
+// decoding media. Any thread.
+ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService& service,
+                                                               const Json& body, NamespaceId key);
 
 }  // namespace cairn
 

@@ -118,13 +118,36 @@ TEST_F(CompletionTest, StreamsEndAsEachDialectEndsThem) {
 
 TEST_F(CompletionTest, PromptsThatAreNoneAreRefusedByName) {
   for (const char* body : {R"({})", R"({"prompt":""})", R"({"prompt":[]})", R"({"prompt":7.5})",
-                           R"({"prompt":[999999]})", R"({"prompt":["a","b"]})",
-                           R"({"prompt":[[1],[2]]})", R"({"prompt":{"a":1}})"}) {
+                           R"({"prompt":[999999]})", R"({"prompt":["a",""]})",
+                           R"({"prompt":[[1],[]]})", R"({"prompt":{"a":1}})"}) {
     const auto started = Ask(body, CompletionDialect::kNative);
     ASSERT_FALSE(started.has_value()) << body;
     EXPECT_EQ(started.error().status, 400) << body;
     EXPECT_EQ(started.error().field, "prompt") << body;
   }
+}
+
+TEST_F(CompletionTest, TheAnswerNamesTheBuild) {
+  EXPECT_FALSE(
+      Answer(R"({"prompt":"abc"})", CompletionDialect::kOpenAi).contains("system_fingerprint"));
+  auto started = Ask(R"({"prompt":"abc"})", CompletionDialect::kOpenAi);
+  started->identity.fingerprint = "b1-cairn";
+  EXPECT_EQ(Json::parse(*CollectCompletion(*started, [] { return false; }))["system_fingerprint"],
+            "b1-cairn");
+}
+
+TEST_F(CompletionTest, NativeSaysTheIdsOfItsTokensWhenAskedAndInStreamsAlways) {
+  const auto native = CompletionDialect::kNative;
+  const Json whole = Answer(R"({"prompt":"abc","n_predict":3,"return_tokens":true})", native);
+  const auto text = whole["content"].get<std::string>();
+  ASSERT_EQ(text.size(), 3u);
+  EXPECT_EQ(whole["tokens"], Json::array({text[0], text[1], text[2]}));
+  EXPECT_EQ(Answer(R"({"prompt":"abc","n_predict":3})", native)["tokens"], Json::array());
+  Json streamed = Json::array();
+  for (const Json& event : Events(R"({"prompt":"abc","n_predict":3,"stream":true})", native)) {
+    for (const Json& token : event["tokens"]) streamed.push_back(token);
+  }
+  EXPECT_EQ(streamed, whole["tokens"]);
 }
 
 TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {

@@ -55,6 +55,19 @@ Json ChatLogprobsJson(std::span<const TokenLogprob> logprobs) {
   return {{"content", NativeProbabilitiesJson(logprobs)}, {"refusal", nullptr}};
 }
 
+Json LegacyLogprobs::OfPrompt(const LikelyToken& first, bool first_in_text,
+                              std::span<const TokenLogprob> rest) {
+  Json json = {{"tokens", Json::array({LegacyName(first.bytes)})},
+               {"token_logprobs", Json::array({nullptr})},
+               {"top_logprobs", Json::array({nullptr})},
+               {"text_offset", Json::array({offset_})}};
+  if (first_in_text) offset_ += CountCharacters(first.bytes);
+  for (const auto& [name, list] : Next(rest).items()) {
+    for (const Json& item : list) json[name].push_back(item);
+  }
+  return json;
+}
+
 Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
   Json json = {{"tokens", Json::array()},
                {"token_logprobs", Json::array()},

@@ -26,6 +26,10 @@ Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs);
 class LegacyLogprobs {
  public:
   Json Next(std::span<const TokenLogprob> logprobs);
+  // Those of a prompt before the answer: `first`, of which there is none, then the rest.
+  // `first_in_text`: whether the text begins with it; a BOS that the server added takes no room.
+  // Call before Next.
+  Json OfPrompt(const LikelyToken& first, bool first_in_text, std::span<const TokenLogprob> rest);
 
  private:
   size_t offset_ = 0;

@@ -32,10 +32,12 @@ std::string CallId(const AnswerIdentity& identity, size_t index, size_t call,
 }
 
 Json Envelope(const AnswerIdentity& identity, std::string_view object) {
-  return {{"id", identity.id},
-          {"object", object},
-          {"created", identity.created_unix_s},
-          {"model", identity.model}};
+  Json envelope = {{"id", identity.id},
+                   {"object", object},
+                   {"created", identity.created_unix_s},
+                   {"model", identity.model}};
+  if (!identity.fingerprint.empty()) envelope["system_fingerprint"] = identity.fingerprint;
+  return envelope;
 }
 
 Json Chunk(const AnswerIdentity& identity, size_t index, Json delta, Json finish_reason) {

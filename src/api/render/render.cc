@@ -70,13 +70,17 @@ ApiResult<std::string> RenderCompletionBody(const ChatService& service,
                                             const RenderRequest& request) {
   const auto json = ParseBody(request.body);
   if (!json) return tl::unexpected(json.error());
-  const auto prompt = ReadCompletionPrompt(service, *json, request.name_space);
-  if (!prompt) return tl::unexpected(prompt.error());
+  const auto prompts = ReadCompletionPrompts(service, *json, request.name_space);
+  if (!prompts) return tl::unexpected(prompts.error());
   bool stream = false;
   FieldReader fields(*json, "");
   fields.Bool("stream", &stream);
   if (fields.error()) return tl::unexpected(*fields.error());
-  return ToText(Json::array({Rendered(context, request, prompt->tokens, stream)}));
+  Json rendered = Json::array();
+  for (const CompletionPrompt& prompt : *prompts) {
+    rendered.push_back(Rendered(context, request, prompt.tokens, stream));
+  }
+  return ToText(rendered);
 }
 
 }  // namespace cairn

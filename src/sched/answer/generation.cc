@@ -47,6 +47,10 @@ std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeou
 }
 
 void Generation::Push(GenerationEvent event) {
+  if (whole_) {
+    event.answer += first_answer_;
+    return whole_->Push(std::move(event));
+  }
   {
     const std::lock_guard lock(mutex_);
     if (failed_) return;
@@ -56,6 +60,7 @@ void Generation::Push(GenerationEvent event) {
 }
 
 void Generation::Fail(Error error) {
+  if (whole_) return whole_->Fail(std::move(error));
   {
     const std::lock_guard lock(mutex_);
     failed_ = std::move(error);
