@@ -159,6 +159,13 @@ GenerationRequest ChatService::ToGeneration(const ChatRequest& request, Namespac
 }
 
 ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest request) const {
+  for (const auto& [text, bias] : std::exchange(request.params.text_biases, {})) {
+    const auto tokens = limits().Tokenize(TextUse::kPrompt, text, false, true);
+    if (!tokens) return tl::unexpected(tokens.error());
+    for (const Token token : *tokens) {
+      request.params.sampling.logit_bias.emplace_back(token, bias);
+    }
+  }
   const size_t prompt_tokens = request.prompt.size();
   auto submitted = scheduler_->Submit(std::move(request));
   if (submitted) return std::move(*submitted);

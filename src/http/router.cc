@@ -98,6 +98,16 @@ std::vector<std::string> Router::Names() const {
 }
 
 RouteMatch Router::Find(std::string_view method, std::string_view path) const {
+  constexpr std::string_view kVersion = "/v1";
+  RouteMatch match = FindExactly(method, path);
+  if (match.path_known || !path.starts_with('/')) return match;
+  const bool has_version = path.starts_with(kVersion) && path.size() > kVersion.size() + 1 &&
+                           path[kVersion.size()] == '/';
+  return has_version ? FindExactly(method, path.substr(kVersion.size()))
+                     : FindExactly(method, std::string(kVersion) + std::string(path));
+}
+
+RouteMatch Router::FindExactly(std::string_view method, std::string_view path) const {
   RouteMatch match;
   if (!path.starts_with('/')) return match;
   std::vector<std::string> segments;

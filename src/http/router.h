@@ -44,10 +44,14 @@ class Router {
   // Names like "POST /slots/:id", in the order in which they were added.
   std::vector<std::string> Names() const;
 
-  // `path` is percent-encoded. HEAD matches the routes of GET.
+  // `path` is percent-encoded. HEAD matches the routes of GET. A path without a route of its own
+  // has that of the same path with /v1 before it, or without it: clients' addresses end with /v1 or
+  // do not, whatever the API.
   RouteMatch Find(std::string_view method, std::string_view path) const;
 
  private:
+  RouteMatch FindExactly(std::string_view method, std::string_view path) const;
+
   struct Route {
     std::string method;
     std::vector<std::string> segments;

@@ -29,6 +29,27 @@ TEST(Router, TellsAnUnknownPathFromAnUnknownMethod) {
   }
 }
 
+TEST(Router, APathWithoutARouteHasThatWithAnotherVersionPrefix) {
+  Router router;
+  const size_t messages = router.Add("POST", "/v1/messages");
+  const size_t response = router.Add("GET", "/v1/responses/:id");
+  const size_t slots = router.Add("GET", "/slots");
+  const size_t openai = router.Add("POST", "/v1/completions");
+  const size_t native = router.Add("POST", "/completions");
+  router.Add("GET", "/");
+  EXPECT_EQ(router.Find("POST", "/messages").route, messages);
+  EXPECT_EQ(router.Find("GET", "/responses/7").route, response);
+  EXPECT_EQ(router.Find("GET", "/responses/7").captures.at("id"), "7");
+  EXPECT_EQ(router.Find("GET", "/v1/slots").route, slots);
+  // A path's own route comes first.
+  EXPECT_EQ(router.Find("POST", "/v1/completions").route, openai);
+  EXPECT_EQ(router.Find("POST", "/completions").route, native);
+  EXPECT_EQ(router.Find("GET", "/messages").allow, "POST");
+  for (const char* path : {"/v1", "/v1/", "/v1messages", "/v1/v1/messages", "/v2/messages", ""}) {
+    EXPECT_FALSE(router.Find("POST", path).path_known) << path;
+  }
+}
+
 TEST(Router, AnswersHeadWhereGetIs) {
   Router router;
   router.Add("POST", "/post");

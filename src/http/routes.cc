@@ -67,7 +67,9 @@ HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>&
 }
 
 bool IsMessagesPath(std::string_view path) {
-  constexpr std::string_view kMessages = "/v1/messages";
+  constexpr std::string_view kVersion = "/v1";
+  constexpr std::string_view kMessages = "/messages";
+  if (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
   return path == kMessages || path.starts_with(std::string(kMessages) + "/");
 }
 
@@ -340,6 +342,8 @@ void AddStateRoutes(HttpServer* server, Served* served) {
             service.Look([&](CheckpointCache* cache) { input.stats.cache = cache->FullStats(); }));
         HttpResponse response = ToResponse(MetricsText(input));
         response.content_type = "text/plain; version=0.0.4; charset=utf-8";
+        response.headers.emplace_back("Process-Start-Time-Unix",
+                                      std::to_string(served->model.started_unix_s));
         return response;
       }));
 }
@@ -452,7 +456,28 @@ void AddInputTokensRoutes(HttpServer* server, const Served* served) {
       });
 }
 
+// Names such as OWNER/MODEL come as two segments, unless the client encodes the slash.
+void AddModelRoutes(HttpServer* server, const Served* served) {
+  for (const char* path : {"/v1/models/:id", "/v1/models/:owner/:id"}) {
+    server->Handle("GET", path,
+                   WhenLoaded(served,
+                              [served](const ChatService& service, const HttpRequest& request) {
+                                const auto owner = request.captures.find("owner");
+                                const bool has_owner = owner != request.captures.end();
+                                return ToResponse(ModelBody(service, served->model,
+                                                            (has_owner ? owner->second + "/" : "") +
+                                                                request.captures.at("id")));
+                              }),
+                   HttpAccess::kPublic);
+  }
+}
+
 void AddEmbeddingsRoutes(HttpServer* server, Served* served) {
+  server->Handle("POST", "/embedding",
+                 WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
+                   return ToResponse(NativeEmbeddingsBody(service.engine(), served->embedder,
+                                                          request.body, request.gone));
+                 }));
   for (const char* path : {"/v1/embeddings", "/embeddings"}) {
     server->Handle(
         "POST", path,
@@ -464,7 +489,7 @@ void AddEmbeddingsRoutes(HttpServer* server, Served* served) {
 }
 
 void AddRerankRoutes(HttpServer* server, Served* served) {
-  for (const char* path : {"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
+  for (const char* path : {"/v1/rerank", "/v2/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
     server->Handle(
         "POST", path, WhenOpen(served, [served](const ChatService&, const HttpRequest& request) {
           return ToResponse(
@@ -525,6 +550,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   for (const char* path : {"/v1/models", "/models"}) {
     server->Handle("GET", path, models, HttpAccess::kPublic);
   }
+  AddModelRoutes(server, served);
   const auto chat =
       WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
         return ChatCompletions(service, *served, request);

@@ -260,9 +260,40 @@ TEST_F(RoutesTest, WhatIsWrongWithASlotsFileIsSaid) {
   EXPECT_EQ(StatusOf(Post("/completion", R"({"prompt":"abc","n_predict":2})")), 200);
 }
 
+TEST_F(RoutesTest, EveryApiHasItsPathsWithAndWithoutTheVersion) {
+  FinishLoading();
+  const std::string messages = Post("/messages", "{" + kMessages + R"(,"max_tokens":2})");
+  EXPECT_EQ(StatusOf(messages), 200) << messages;
+  EXPECT_EQ(Json::parse(BodyOf(messages))["type"], "message");
+  // Errors have the shape of the API too.
+  const std::string refused = Post("/messages", "{}");
+  EXPECT_EQ(Json::parse(BodyOf(refused))["type"], "error") << refused;
+  EXPECT_NE(refused.find("request-id:"), std::string::npos) << refused;
+  EXPECT_EQ(StatusOf(Post("/responses", R"({"input":"hi","max_output_tokens":2})")), 200);
+  EXPECT_EQ(StatusOf(Post("/chat/completions/input_tokens", "{" + kMessages + "}")), 200);
+  EXPECT_EQ(StatusOf(Get("/v1/props")), 200);
+  EXPECT_EQ(StatusOf(Post("/v1/tokenize", R"({"content":"hi"})")), 200);
+}
+
+TEST_F(RoutesTest, AModelIsFoundByItsName) {
+  FinishLoading();
+  const std::string name = Json::parse(BodyOf(Get("/v1/models")))["data"][0]["id"].text();
+  EXPECT_EQ(Json::parse(BodyOf(Get("/v1/models/" + name)))["id"], name);
+  EXPECT_EQ(Json::parse(BodyOf(Get("/models/" + name)))["id"], name);
+  EXPECT_EQ(StatusOf(Get("/v1/models/none")), 404);
+  EXPECT_EQ(StatusOf(Get("/v1/models/no/model")), 404);
+}
+
+TEST_F(RoutesTest, ACompletionWithASuffixNeedsTheTokens) {
+  FinishLoading();
+  const std::string refused = Post("/v1/completions", R"({"prompt":"a","suffix":"b"})");
+  EXPECT_EQ(StatusOf(refused), 400) << refused;
+  EXPECT_NE(BodyOf(refused).find("fill-in-the-middle"), std::string::npos) << refused;
+}
+
 TEST_F(RoutesTest, EmbeddingsAreMadeOnlyWhereTheyWereAskedFor) {
   FinishLoading();
-  for (const char* path : {"/v1/embeddings", "/embeddings"}) {
+  for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding"}) {
     const std::string refused = Post(path, R"({"input":"hi"})");
     EXPECT_EQ(StatusOf(refused), 501) << path;
     EXPECT_NE(BodyOf(refused).find("--embeddings"), std::string::npos);
@@ -472,7 +503,7 @@ TEST_F(RoutesTest, WhatClientsSayOfTheirSessionAndModelChangesNothing) {
 TEST_F(RoutesTest, RefusedRequestsAreInTheListOfRequestsAndCounted) {
   FinishLoading();
   EXPECT_EQ(StatusOf(Post("/v1/chat/completions", R"({"messages":7})")), 400);
-  const std::string lost = Post("/messages", "{}");
+  const std::string lost = Post("/api/messages", "{}");
   EXPECT_EQ(StatusOf(lost), 404);
   EXPECT_NE(BodyOf(lost).find("did you mean POST /v1/messages?"), std::string::npos) << lost;
   const std::string answered =

@@ -420,8 +420,8 @@ TEST_F(TranscriptsTest, State) {
   Post("/v1/completions", R"({"prompt":"A cairn is"})");
   Post("/lora-adapters", R"([{"id":1,"scale":0.5}])");
   Post("/lora-adapters", R"([{"id":2,"scale":1}])");
-  for (const char* path : {"/health", "/v1/health", "/v1/models", "/models", "/props", "/slots",
-                           "/lora-adapters", "/metrics"}) {
+  for (const char* path : {"/health", "/v1/health", "/v1/models", "/models", "/v1/models/0",
+                           "/v1/models/0/0", "/props", "/slots", "/lora-adapters", "/metrics"}) {
     Get(path);
   }
   ExpectTranscript("state");
@@ -517,7 +517,9 @@ TEST_F(TranscriptsTest, ThePage) {
 // FakeEngine makes no vectors; their format is tested in api/openai/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
-  for (const char* path : {"/v1/embeddings", "/embeddings"}) Post(path, R"({"input":"A cairn"})");
+  for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding"}) {
+    Post(path, R"({"input":"A cairn"})");
+  }
   ExpectTranscript("embeddings");
 }
 
@@ -540,7 +542,7 @@ TEST_F(TranscriptsTest, RankingDocuments) {
   const std::string asked = R"({"query":"Cairn?","documents":["A fish","A pile of stones"]})";
   Post("/v1/rerank", asked);
   UseReranker(&rerank);
-  for (const char* path : {"/v1/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
+  for (const char* path : {"/v1/rerank", "/v2/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
     Post(path, asked);
   }
   Post("/rerank", R"({"query":"Cairn?","texts":["A fish","Stones"],"return_text":true})");

@@ -114,6 +114,25 @@ HttpResponse ListModels(const RouterParts& parts, const HttpRequest& request) {
   return JsonAnswer(ModelListBody(parts.models->List(), loaded, {NowUnixS(), is_known}));
 }
 
+// One of the list, with all names that it has.
+HttpResponse ShowModel(const RouterParts& parts, const HttpRequest& request) {
+  const auto owner = request.captures.find("owner");
+  const std::string name =
+      (owner == request.captures.end() ? "" : owner->second + "/") + request.captures.at("id");
+  const ModelEntry* const model = parts.models->Find(name);
+  if (model == nullptr) {
+    return ErrorAnswer(
+        404,
+        "there is no model '" + name + "' here; the models are " + NamesOf(parts.models->List()),
+        request.path);
+  }
+  const Json list = Json::parse(ListModels(parts, request).body);
+  for (const Json& entry : list["data"]) {
+    if (entry["id"] == Json(model->name)) return JsonAnswer(ToText(entry));
+  }
+  return ErrorAnswer(404, "there is no model '" + name + "' here any more", request.path);
+}
+
 HttpResponse Metrics(const RouterParts& parts, const HttpRequest& request) {
   MergedMetrics merged;
   merged.Add("", RouterMetrics(parts.models->List()));
@@ -199,6 +218,11 @@ void AddModelRoutes(HttpServer* server, const RouterParts* parts) {
         "GET", path, [parts](const HttpRequest& request) { return ListModels(*parts, request); },
         HttpAccess::kPublic);
   }
+  for (const char* path : {"/v1/models/:id", "/v1/models/:owner/:id"}) {
+    server->Handle(
+        "GET", path, [parts](const HttpRequest& request) { return ShowModel(*parts, request); },
+        HttpAccess::kPublic);
+  }
   const auto add_change = [&](const char* path, Status (ModelSet::*change)(const ModelEntry*)) {
     server->Handle(
         "POST", path,
@@ -237,8 +261,10 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
                            "/v1/chat/completions/input_tokens",
                            "/v1/responses/input_tokens",
                            "/v1/embeddings",
+                           "/embedding",
                            "/embeddings",
                            "/v1/rerank",
+                           "/v2/rerank",
                            "/rerank",
                            "/v1/reranking",
                            "/reranking",

@@ -116,6 +116,7 @@ Status Decoder::DecodeTokensOnce(std::vector<Decoding>* answers) {
   const NamespaceId name_space = answers->front().request->request.name_space;
   Status decoded = context_->engine->UseAdapters(AdapterSetOf(name_space));
   if (decoded) decoded = context_->engine->DecodeEach(tokens);
+  if (decoded) context_->CountDecode(running_->size());
   if (decoded) speculation_.OnDecoded(tokens.size(), context_->NowMs() - begin_ms);
   context_->trace.EndDecode(&span, tokens);
   return decoded;

@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/tokens.h"
@@ -26,6 +27,8 @@ namespace cairn {
 
 struct GenerationParams {
   SamplingParams sampling;
+  // As sampling.logit_bias, for each token of a text. ChatService::Submit adds them to that.
+  std::vector<std::pair<std::string, float>> text_biases = {};
   size_t tokens_max = SIZE_MAX;
   std::vector<std::string> stop_texts;
   bool ignore_end = false;  // continue past the model's own end of an answer

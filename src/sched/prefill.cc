@@ -358,6 +358,7 @@ Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
 void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double ms) {
   const size_t tokens = range.end - range.begin;
   request->prefill_ms += ms;
+  context_->CountDecode(running_->size());
   prefetcher_->OnPrefilled(tokens);
   context_->offloader.CountBeside(tokens);
   context_->shares.Charge(request->request.name_space, ms);

@@ -153,6 +153,9 @@ void RunningRequests::PublishSlots() {
   }
   CountForTrace(slots);
   context_->stats.Update([&](SchedulerStats* stats) {
+    for (const SlotStats& slot : slots) {
+      stats->slot_tokens_max = std::max(stats->slot_tokens_max, slot.tokens);
+    }
     stats->slots = std::move(slots);
     stats->running = requests_.size();
   });

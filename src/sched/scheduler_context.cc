@@ -82,6 +82,13 @@ ChunkRules SchedulerContext::chunk_rules() const {
           !needs_snapshots && options.reuse == ReuseMode::kLive};
 }
 
+void SchedulerContext::CountDecode(size_t requests) {
+  stats.Update([requests](SchedulerStats* now) {
+    ++now->decodes;
+    now->decode_requests += requests;
+  });
+}
+
 void SchedulerContext::InterruptIdleWork() const {
   if (options.idle_work != nullptr) options.idle_work->Interrupt();
 }

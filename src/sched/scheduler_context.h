@@ -56,6 +56,8 @@ struct SchedulerContext {
   // Returns the first position behind the slot's end where a chunk of the prompt may end for a
   // checkpoint. `of_prompt`: the prompt's cuts.
   size_t FirstStop(const Slot& slot, const PromptCuts& of_prompt) const;
+  // Counts a call of the engine that decoded, while so many requests had a slot.
+  void CountDecode(size_t requests);
   // The rules for the chunk that begins at the slot's end.
   ChunkRules chunk_rules() const;
   bool exact() const { return options.reuse == ReuseMode::kExact; }

@@ -60,6 +60,9 @@ struct SchedulerStats {
   uint64_t prompt_tokens = 0;
   uint64_t reused_tokens = 0;
   uint64_t generated_tokens = 0;
+  uint64_t decodes = 0;  // calls of the engine: chunks of prompts, and batches of next tokens
+  uint64_t decode_requests = 0;  // requests with a slot, summed over these calls
+  size_t slot_tokens_max = 0;    // the most that a slot has held
   std::array<DraftStats, kDraftSources> drafts = {};  // by DraftSource
   DraftModelStats draft_model;
   EncodedMediaStats media;  // of now

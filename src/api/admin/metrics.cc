@@ -26,12 +26,20 @@ double Rate(uint64_t tokens, double ms) {
 void AddLlamaServers(const SchedulerStats& stats, MetricsPage* page) {
   const uint64_t computed = stats.prompt_tokens - stats.reused_tokens;
   page->Counter("llamacpp:prompt_tokens_total", "Prompt tokens prefilled.", Of(computed));
+  page->Counter("llamacpp:prompt_tokens_cached_total", "Prompt tokens reused.",
+                Of(stats.reused_tokens));
   page->Counter("llamacpp:prompt_seconds_total",
                 "Seconds from a request's slot to its first token, summed over requests.",
                 stats.prompt_ms / kMsPerS);
   page->Counter("llamacpp:tokens_predicted_total", "Tokens generated.", Of(stats.generated_tokens));
   page->Counter("llamacpp:tokens_predicted_seconds_total",
                 "Seconds of decoding, summed over requests.", stats.generated_ms / kMsPerS);
+  page->Counter("llamacpp:n_decode_total", "Chunks of prompts and batches of tokens decoded.",
+                Of(stats.decodes));
+  page->Gauge("llamacpp:n_tokens_max", "The most tokens that a slot has held.",
+              Of(stats.slot_tokens_max));
+  page->Gauge("llamacpp:n_busy_slots_per_decode", "Average number of busy slots while decoding.",
+              stats.decodes > 0 ? Of(stats.decode_requests) / Of(stats.decodes) : 0);
   page->Gauge("llamacpp:prompt_tokens_seconds", "Average prefill throughput in tokens per second.",
               Rate(computed, stats.prompt_ms));
   page->Gauge("llamacpp:predicted_tokens_seconds",
@@ -39,6 +47,15 @@ void AddLlamaServers(const SchedulerStats& stats, MetricsPage* page) {
               Rate(stats.generated_tokens, stats.generated_ms));
   page->Gauge("llamacpp:requests_processing", "Requests that hold a slot.", Of(stats.running));
   page->Gauge("llamacpp:requests_deferred", "Requests queued for a slot.", Of(stats.waiting));
+  DraftStats drafts;
+  for (const DraftStats& source : stats.drafts) {
+    drafts.drafted_tokens += source.drafted_tokens;
+    drafts.accepted_tokens += source.accepted_tokens;
+  }
+  page->Counter("llamacpp:spec_decode_num_draft_tokens_total", "Drafted tokens verified.",
+                Of(drafts.drafted_tokens));
+  page->Counter("llamacpp:spec_decode_num_accepted_tokens_total", "Drafted tokens accepted.",
+                Of(drafts.accepted_tokens));
 }
 
 void AddRequests(const SchedulerStats& stats, MetricsPage* page) {

@@ -1,5 +1,6 @@
 #include "api/admin/model_catalog.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,8 @@ Json OpenAiModel(const ChatService& service, const ServedModel& served) {
   const Engine& engine = service.engine();
   const ModelInfo& info = engine.info();
   return {{"id", served.alias},
+          {"aliases", Json(served.aliases)},
+          {"tags", Json(served.tags)},
           {"object", "model"},
           {"created", served.started_unix_s},
           {"owned_by", "cairn"},
@@ -49,7 +52,7 @@ Json OllamaModel(const ChatService& service, const ServedModel& served) {
           {"digest", ""},
           {"type", "model"},
           {"description", ""},
-          {"tags", Json::array()},
+          {"tags", Json(served.tags)},
           {"capabilities", std::move(capabilities)},
           {"parameters", ""},
           {"details",
@@ -117,6 +120,17 @@ std::string ModelsBody(const ChatService& service, const ServedModel& served) {
   body["data"] = Json::array({OpenAiModel(service, served)});
   body["models"] = Json::array({std::move(entry)});
   return ToText(body);
+}
+
+ApiResult<std::string> ModelBody(const ChatService& service, const ServedModel& served,
+                                 std::string_view name) {
+  const auto& aliases = served.aliases;
+  if (name == served.alias || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+    return ToText(OpenAiModel(service, served));
+  }
+  return tl::unexpected(ToApiError(
+      {ErrorCode::kNotFound, "there is no model '" + std::string(name) +
+                                 "' here; this server's model is '" + served.alias + "'"}));
 }
 
 }  // namespace cairn

@@ -8,14 +8,19 @@
 #define CAIRN_API_ADMIN_MODEL_CATALOG_H_
 
 #include <string>
+#include <string_view>
 
+#include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/llama_server/native.h"
 
 namespace cairn {
 
-// Returns JSON text. Any thread.
+// Return JSON text. Any thread.
 std::string ModelsBody(const ChatService& service, const ServedModel& served);
+// The model's entry in `data`, for GET /v1/models/NAME. 404 if it has another name.
+ApiResult<std::string> ModelBody(const ChatService& service, const ServedModel& served,
+                                 std::string_view name);
 
 }  // namespace cairn
 

@@ -52,5 +52,30 @@ TEST_F(ModelCatalog, HasTheNamesThatOllamasClientsKnow) {
   EXPECT_EQ(model["capabilities"], Json::array({"completion", "tools"}));
 }
 
+TEST_F(ModelCatalog, HasFurtherNamesAndTags) {
+  ServedModel served{"a", "9.9", "", 1700000000, "near-end", "live"};
+  served.aliases = {"b", "org/c"};
+  served.tags = {"chat"};
+  const Json listed = Json::parse(ModelsBody(service_, served));
+  ASSERT_EQ(listed["data"].size(), 1u);
+  EXPECT_EQ(listed["data"][0]["aliases"], Json::array({"b", "org/c"}));
+  EXPECT_EQ(listed["data"][0]["tags"], Json::array({"chat"}));
+  EXPECT_EQ(models_["data"][0]["aliases"], Json::array());
+}
+
+TEST_F(ModelCatalog, ShowsAModelByEachOfItsNames) {
+  ServedModel served{"a", "9.9", "", 1700000000, "near-end", "live"};
+  served.aliases = {"org/c"};
+  const Json listed = Json::parse(ModelsBody(service_, served));
+  for (const char* name : {"a", "org/c"}) {
+    const auto one = ModelBody(service_, served, name);
+    ASSERT_TRUE(one.has_value()) << name;
+    EXPECT_EQ(Json::parse(*one), listed["data"][0]);
+  }
+  const auto other = ModelBody(service_, served, "gpt-4");
+  ASSERT_FALSE(other.has_value());
+  EXPECT_EQ(other.error().status, 404);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -5,7 +5,7 @@
 namespace cairn {
 
 void CheckStops(FieldReader* fields, const char* name, const std::vector<std::string>& texts) {
-  constexpr size_t kTextsMax = 64;
+  constexpr size_t kTextsMax = 256;
   constexpr size_t kBytesMax = 1024;
   const bool fits = texts.size() <= kTextsMax &&
                     std::all_of(texts.begin(), texts.end(),

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/api_error.h"
 #include "api/chat_service.h"
@@ -23,6 +24,10 @@ struct ServedModel {
   int64_t started_unix_s = 0;
   std::string placement;
   std::string reuse;
+  // Further names of it, and what its owner says of it, for the list of models alone: a request may
+  // give any name.
+  std::vector<std::string> aliases = {};
+  std::vector<std::string> tags = {};
 };
 
 // Names the build in llama-server's form, "b" first: `build_info` of /props and OpenAI's

@@ -228,26 +228,44 @@ void ReadStop(FieldReader* fields, std::vector<std::string>* stop_texts) {
   }
 }
 
-// -100 is OpenAI's "never"; llama-server uses false.
+constexpr size_t kBiasesMax = 10'000;
+constexpr size_t kBiasTextBytesMax = 65'536;
+
+// -100 is OpenAI's "never"; llama-server uses false. A text biases each of its tokens, which
+// ChatService finds.
 void AddBias(const std::string& expected, const Json& token, const Json& value, FieldReader* fields,
-             SamplingParams* sampling) {
+             GenerationParams* params) {
   const bool known = token.is_number_integer() && token.get<int64_t>() >= 0 &&
                      token.get<int64_t>() <= std::numeric_limits<Token>::max();
   const bool banned = value == Json(false);
-  if (!known || (!value.is_number() && !banned)) return fields->Fail("logit_bias", expected);
+  if ((!known && !token.is_string()) || (!value.is_number() && !banned)) {
+    return fields->Fail("logit_bias", expected);
+  }
   const float bias = banned ? -std::numeric_limits<float>::infinity() : value.get<float>();
   if (!banned && !std::isfinite(bias)) return fields->Fail("logit_bias", expected);
-  sampling->logit_bias.emplace_back(token.get<Token>(), bias);
+  if (known) {
+    params->sampling.logit_bias.emplace_back(token.get<Token>(), bias);
+  } else {
+    params->text_biases.emplace_back(token.text(), bias);
+  }
 }
 
-constexpr size_t kBiasesMax = 10'000;
+void CheckBiasTexts(FieldReader* fields, const GenerationParams& params) {
+  size_t bytes = 0;
+  for (const auto& [text, bias] : params.text_biases) bytes += text.size();
+  if (bytes <= kBiasTextBytesMax) return;
+  fields->Fail("logit_bias",
+               "texts of at most " + std::to_string(kBiasTextBytesMax) + " bytes together");
+}
 
-// OpenAI's form: {"50256": -100}. llama-server's: [[50256, -100], [7, false]].
-void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
+// OpenAI's form: {"50256": -100}. llama-server's: [[50256, -100], [7, false], [" the", -1]], and an
+// object from texts.
+void ReadLogitBias(FieldReader* fields, GenerationParams* params) {
   const Json* bias = fields->Find("logit_bias");
   if (bias == nullptr) return;
   const std::string expected =
-      "an object from token ids to numbers, or a list of [token id, number or false]";
+      "an object from token ids or texts to numbers, or a list of [token id or text, number or "
+      "false]";
   if (!bias->is_object() && !bias->is_array()) return fields->Fail("logit_bias", expected);
   if (bias->size() > kBiasesMax) {
     return fields->Fail("logit_bias", "at most " + std::to_string(kBiasesMax) + " tokens");
@@ -255,15 +273,14 @@ void ReadLogitBias(FieldReader* fields, SamplingParams* sampling) {
   if (bias->is_array()) {
     for (const Json& pair : *bias) {
       if (!pair.is_array() || pair.size() != 2) return fields->Fail("logit_bias", expected);
-      AddBias(expected, pair[0], pair[1], fields, sampling);
+      AddBias(expected, pair[0], pair[1], fields, params);
     }
     return;
   }
   for (const auto& [name, value] : bias->items()) {
     const bool digits = !name.empty() && name.size() < 10 &&
                         name.find_first_not_of("0123456789") == std::string::npos;
-    if (!digits) return fields->Fail("logit_bias", expected);
-    AddBias(expected, std::stol(name), value, fields, sampling);
+    AddBias(expected, digits ? Json(std::stol(name)) : Json(name), value, fields, params);
   }
 }
 
@@ -274,12 +291,18 @@ void ReadInt32(FieldReader* fields, std::string_view name, int32_t min, int32_t 
   *target = static_cast<int32_t>(value);
 }
 
+// A list of strings, or, as SillyTavern sends it, the text of such a list.
 void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::string>* target) {
   // libllama searches the whole vocabulary for each of them and each of their bytes.
-  constexpr size_t kStringsMax = 16;
-  constexpr size_t kBytesMax = 256;
+  constexpr size_t kStringsMax = 64;
+  constexpr size_t kBytesMax = 1024;
   const Json* list = fields->Find(name);
   if (list == nullptr) return;
+  Json parsed;
+  if (list->is_string()) {
+    parsed = Json::parse(list->text(), nullptr, /*allow_exceptions=*/false);
+    list = &parsed;
+  }
   const std::string expected = "a list of at most " + std::to_string(kStringsMax) +
                                " strings of at most " + std::to_string(kBytesMax) +
                                " bytes together";
@@ -293,25 +316,51 @@ void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::st
   }
 }
 
-// llama-server's names: top-k is "top_k", typical-p is "typ_p".
+// Other names of steps, in programs that know several servers.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOtherStepNames = {
+    {{"typical_p", "typ_p"},
+     {"typical", "typ_p"},
+     {"top-k", "top_k"},
+     {"top-p", "top_p"},
+     {"nucleus", "top_p"},
+     {"min-p", "min_p"},
+     {"temp", "temperature"}}};
+
+std::optional<SamplingStep> StepOf(std::string_view name) {
+  const auto other = std::find_if(kOtherStepNames.begin(), kOtherStepNames.end(),
+                                  [&](const auto& pair) { return pair.first == name; });
+  if (other != kOtherStepNames.end()) name = other->second;
+  const auto& steps = AllSamplingSteps();
+  const auto step = std::find_if(steps.begin(), steps.end(),
+                                 [&](SamplingStep one) { return SamplingStepName(one) == name; });
+  return step == steps.end() ? std::nullopt : std::optional(*step);
+}
+
+// A letter for each step, as in llama-server's `--sampler-seq`.
+std::optional<SamplingStep> StepOfLetter(char letter) {
+  constexpr std::string_view kLetters = "edskypmxtia";  // in the order of AllSamplingSteps()
+  const size_t at = kLetters.find(letter);
+  return at == std::string_view::npos ? std::nullopt : std::optional(AllSamplingSteps().at(at));
+}
+
+// Unknown steps are left out, as in llama-server: programs send one list to servers of all kinds
+// and versions. So are steps that were named before.
 void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
   const Json* list = fields->Find("samplers");
   if (list == nullptr) return;
-  std::string names;
-  for (const SamplingStep step : AllSamplingSteps()) {
-    names += (names.empty() ? "'" : ", '") + std::string(SamplingStepName(step)) + "'";
+  std::vector<std::optional<SamplingStep>> steps;
+  if (list->is_string()) {
+    for (const char letter : list->text()) steps.push_back(StepOfLetter(letter));
+  } else if (list->is_array() && std::all_of(list->begin(), list->end(),
+                                             [](const Json& name) { return name.is_string(); })) {
+    for (const Json& name : *list) steps.push_back(StepOf(name.text()));
+  } else {
+    return fields->Fail("samplers",
+                        "a list of names such as 'top_k', or a string of a letter for each");
   }
-  const std::string expected = "a list of " + names + ", each at most once";
-  if (!list->is_array()) return fields->Fail("samplers", expected);
   order->clear();
-  for (const Json& name : *list) {
-    const auto& known = AllSamplingSteps();
-    const auto step = std::find_if(known.begin(), known.end(), [&](SamplingStep one) {
-      return name == Json(SamplingStepName(one));
-    });
-    const bool again =
-        step != known.end() && std::find(order->begin(), order->end(), *step) != order->end();
-    if (step == known.end() || again) return fields->Fail("samplers", expected);
+  for (const std::optional<SamplingStep>& step : steps) {
+    if (!step || std::find(order->begin(), order->end(), *step) != order->end()) continue;
     order->push_back(*step);
   }
 }
@@ -342,7 +391,20 @@ void ReadRarerSampling(FieldReader* fields, SamplingParams* sampling) {
   ReadOrder(fields, &sampling->order);
 }
 
-void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
+void ReadSeed(FieldReader* fields, uint32_t* seed) {
+  const Json* value = fields->Find("seed");
+  // Clients send -1 for "any", and wider numbers than libllama's 32 bits.
+  if (value != nullptr && value->is_number_unsigned()) {
+    *seed = static_cast<uint32_t>(value->get<uint64_t>());
+    return;
+  }
+  int64_t number = *seed;
+  fields->Integer("seed", std::numeric_limits<int64_t>::min(), int64_t{1} << 53, &number);
+  *seed = static_cast<uint32_t>(number);
+}
+
+void ReadSampling(FieldReader* fields, GenerationParams* params) {
+  SamplingParams* const sampling = &params->sampling;
   fields->Number("temperature", 0, kLarge, &sampling->temperature);
   fields->Number("top_p", 0, 1, &sampling->top_p);
   fields->Number("min_p", 0, 1, &sampling->min_p);
@@ -352,18 +414,17 @@ void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
   ReadInt32(fields, "top_k", -1, std::numeric_limits<int32_t>::max(), &sampling->top_k);
   ReadInt32(fields, "repeat_last_n", -1, std::numeric_limits<int32_t>::max(),
             &sampling->repeat_last_n);
-  int64_t seed = sampling->seed;
-  // Clients send -1 for "any", and wider numbers than libllama's 32 bits.
-  fields->Integer("seed", -1, int64_t{1} << 53, &seed);
-  sampling->seed = static_cast<uint32_t>(seed);
-  ReadLogitBias(fields, sampling);
+  ReadSeed(fields, &sampling->seed);
+  ReadLogitBias(fields, params);
+  CheckBiasTexts(fields, *params);
   ReadRarerSampling(fields, sampling);
 }
 
 void ReadLimits(FieldReader* fields, GenerationParams* params) {
   int64_t tokens_max = -1;
   for (const std::string_view name : {"n_predict", "max_tokens", "max_completion_tokens"}) {
-    fields->Integer(name, -1, int64_t{1} << 40, &tokens_max);
+    // -2 is llama-server's "until the context is full", as far as an answer goes here without it.
+    fields->Integer(name, -2, int64_t{1} << 40, &tokens_max);
   }
   if (tokens_max >= 0) params->tokens_max = static_cast<size_t>(tokens_max);
   fields->Integer("n_keep", -1, int64_t{1} << 40, &params->keep_tokens);
@@ -499,7 +560,7 @@ ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
                                                   const GenerationParams& defaults) {
   GenerationParams params = defaults;
   FieldReader fields(body, "");
-  ReadSampling(&fields, &params.sampling);
+  ReadSampling(&fields, &params);
   ReadLimits(&fields, &params);
   if (fields.error()) return tl::unexpected(*fields.error());
   return params;

@@ -146,7 +146,7 @@ TEST(ChatRequest, NamesTheFieldThatIsWrongAndWhatItTakes) {
   ExpectRefused(WithField(R"("stream":"yes")"), "stream", "true or false");
   ExpectRefused(WithField(R"("stop":[1])"), "stop", "a list of strings");
   ExpectRefused(WithField(R"("tools":{})"), "tools", "a list");
-  ExpectRefused(WithField(R"("logit_bias":{"x":1})"), "logit_bias", "token ids");
+  ExpectRefused(WithField(R"("logit_bias":{"x":"y"})"), "logit_bias", "token ids");
   ExpectRefused(WithField(R"("n":0)"), "n", "from 1 to 128");
   ExpectRefused(WithField(R"("n":129)"), "n", "from 1 to 128");
   ExpectRefused(WithField(R"("logprobs":5)"), "logprobs", "true or false");
@@ -163,12 +163,12 @@ TEST(ChatRequest, StopTextsAreFewAndShort) {
   const auto read = [](const Json& stop) {
     return ParseGenerationParams({{"stop", stop}}, GenerationParams());
   };
-  EXPECT_TRUE(read(Json(std::vector<std::string>(64, std::string(1024, 'a')))));
-  for (const Json& bad : {Json(std::vector<std::string>(65, "a")), Json(std::string(1025, 'a'))}) {
+  EXPECT_TRUE(read(Json(std::vector<std::string>(256, std::string(1024, 'a')))));
+  for (const Json& bad : {Json(std::vector<std::string>(257, "a")), Json(std::string(1025, 'a'))}) {
     const auto refused = read(bad);
     ASSERT_FALSE(refused.has_value());
     EXPECT_EQ(refused.error().status, 400);
-    EXPECT_EQ(refused.error().message, "'stop' must be at most 64 strings of at most 1024 bytes");
+    EXPECT_EQ(refused.error().message, "'stop' must be at most 256 strings of at most 1024 bytes");
   }
 }
 
@@ -330,11 +330,10 @@ TEST(ChatRequest, ReadsTheRarerSamplingFields) {
             (std::vector<SamplingStep>{SamplingStep::kTopP, SamplingStep::kTemperature}));
   EXPECT_EQ(sampling.logit_bias.at(0), (std::pair<Token, float>(5, 1.5F)));
   EXPECT_TRUE(std::isinf(sampling.logit_bias.at(1).second));
-  ExpectRefused(WithField(R"("samplers":["top_q"])"), "samplers", "'top_p'");
+  ExpectRefused(WithField(R"("samplers":["top_p",7])"), "samplers", "a list of names");
+  ExpectRefused(WithField(R"("samplers":7)"), "samplers", "a list of names");
   ExpectRefused(WithField(R"("adaptive_target":1.5)"), "adaptive_target", "1");
   ExpectRefused(WithField(R"("adaptive_decay":1)"), "adaptive_decay", "0.99");
-  ExpectRefused(WithField(R"("samplers":["top_p","top_p"])"), "samplers", "at most once");
-  ExpectRefused(WithField(R"("samplers":"edkypmxt")"), "samplers", "a list");
   ExpectRefused(WithField(R"("mirostat":3)"), "mirostat", "from 0 to 2");
   ExpectRefused(WithField(R"("dry_sequence_breakers":[1])"), "dry_sequence_breakers", "strings");
   ExpectRefused(WithField(R"("logit_bias":[[1]])"), "logit_bias", "a list of");
@@ -349,6 +348,54 @@ TEST(ChatRequest, AFormatIsToldFromAGrammarOfTheClients) {
   EXPECT_FALSE(Parse(WithField(R"("grammar":"root ::= \"a\"")"))->grammar_is_format);
 }
 
+// SillyTavern's default preset, which it sends to servers of several kinds.
+TEST(ChatRequest, LeavesUnknownSamplingStepsOut) {
+  using Step = SamplingStep;
+  const auto order = [](const std::string& samplers) {
+    const auto request = Parse(WithField("\"samplers\":" + samplers));
+    EXPECT_TRUE(request.has_value()) << samplers;
+    return request->params.sampling.order;
+  };
+  EXPECT_EQ(order(R"(["penalties","dry","top_n_sigma","top_k","typ_p","tfs_z","typical_p","xtc",
+                      "top_p","min_p","temperature"])"),
+            (std::vector<Step>{Step::kPenalties, Step::kDry, Step::kTopNSigma, Step::kTopK,
+                               Step::kTypicalP, Step::kXtc, Step::kTopP, Step::kMinP,
+                               Step::kTemperature}));
+  EXPECT_EQ(order(R"(["typical_p","nucleus","top-k","top_k","temp"])"),
+            (std::vector<Step>{Step::kTypicalP, Step::kTopP, Step::kTopK, Step::kTemperature}));
+  EXPECT_EQ(order(R"("edskypmxtia")"), AllSamplingSteps());
+  EXPECT_EQ(order(R"("k?t")"), (std::vector<Step>{Step::kTopK, Step::kTemperature}));
+  EXPECT_TRUE(order("[]").empty());
+}
+
+TEST(ChatRequest, TakesBreakersAsTextAndBiasesOfTexts) {
+  const auto request = Parse(WithField(R"("dry_sequence_breakers":"[\"\\n\",\":\"]",
+                                          "logit_bias":[["ab",-1],[7,2],[" c",false]])"));
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  EXPECT_EQ(request->params.sampling.dry.breakers, (std::vector<std::string>{"\n", ":"}));
+  ASSERT_EQ(request->params.text_biases.size(), 2u);
+  EXPECT_EQ(request->params.text_biases[0], (std::pair<std::string, float>("ab", -1.0F)));
+  EXPECT_TRUE(std::isinf(request->params.text_biases[1].second));
+  EXPECT_EQ(request->params.sampling.logit_bias.size(), 1u);
+  const auto object = Parse(WithField(R"("logit_bias":{"50":1,"word":-2})"));
+  EXPECT_EQ(object->params.sampling.logit_bias.at(0), (std::pair<Token, float>(50, 1.0F)));
+  EXPECT_EQ(object->params.text_biases.at(0).first, "word");
+  ExpectRefused(WithField(R"("dry_sequence_breakers":"[")"), "dry_sequence_breakers", "a list");
+  const std::string deep(1'000'000, '[');
+  ExpectRefused(WithField("\"dry_sequence_breakers\":\"" + deep + "\""), "dry_sequence_breakers",
+                "a list");
+  ExpectRefused(WithField("\"logit_bias\":[[\"" + std::string(70'000, 'x') + "\",1]]"),
+                "logit_bias", "65536 bytes");
+}
+
+TEST(ChatRequest, TakesTheNumbersThatLlamaServerTakes) {
+  EXPECT_EQ(Parse(WithField(R"("n_predict":-2)"))->params.tokens_max, SIZE_MAX);
+  EXPECT_EQ(Parse(WithField(R"("seed":18446744073709551615)"))->params.sampling.seed, 0xFFFFFFFFU);
+  EXPECT_EQ(Parse(WithField(R"("seed":9007199254740993)"))->params.sampling.seed, 1U);
+  EXPECT_EQ(Parse(WithField(R"("seed":-1)"))->params.sampling.seed, 0xFFFFFFFFU);
+  ExpectRefused(WithField(R"("seed":1.5)"), "seed", "a whole number");
+}
+
 std::string Repeated(const std::string& text, size_t times) {
   std::string list = text;
   for (size_t i = 1; i < times; ++i) list += "," + text;
@@ -358,11 +405,11 @@ std::string Repeated(const std::string& text, size_t times) {
 TEST(ChatRequest, SamplingThatWouldHoldUpAllAnswersIsRefused) {
   ExpectRefused(WithField("\"logit_bias\":[" + Repeated("[1,2]", 10'001) + "]"), "logit_bias",
                 "10000");
-  ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated("\"x\"", 17) + "]"),
-                "dry_sequence_breakers", "at most 16");
-  const std::string long_text = "\"" + std::string(129, 'x') + "\"";
+  ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated("\"x\"", 65) + "]"),
+                "dry_sequence_breakers", "at most 64");
+  const std::string long_text = "\"" + std::string(513, 'x') + "\"";
   ExpectRefused(WithField("\"dry_sequence_breakers\":[" + Repeated(long_text, 2) + "]"),
-                "dry_sequence_breakers", "256 bytes");
+                "dry_sequence_breakers", "1024 bytes");
 }
 
 TEST(ChatRequest, SaysThatABodyIsNoJson) {

@@ -127,6 +127,40 @@ TEST_F(CompletionTest, PromptsThatAreNoneAreRefusedByName) {
   }
 }
 
+// The sampler that the engine was asked for last.
+class NotingEngine final : public FakeEngine {
+ public:
+  using FakeEngine::FakeEngine;
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
+    biases_ = params.logit_bias;
+    return FakeEngine::MakeSampler(params);
+  }
+  const std::vector<std::pair<Token, float>>& biases() const { return biases_; }
+
+ private:
+  std::vector<std::pair<Token, float>> biases_;
+};
+
+TEST(CompletionBias, OfATextIsThatOfEachOfItsTokens) {
+  SteadyClock clock;
+  NotingEngine engine{FakeEngineOptions{}};
+  CheckpointCache cache(CacheOptions{}, *MakePlacement("none"), *MakeEviction("lru"),
+                        MakeRamStore());
+  Scheduler scheduler(&engine, &cache, &clock, {});
+  const auto chat_template = *ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "", "");
+  const ChatService service(&engine, chat_template.get(), &scheduler);
+  auto request = ParseCompletion(
+      service, Json::parse(R"({"prompt":"x","n_predict":1,"logit_bias":[["ab",-1],[7,2]]})"),
+      GenerationParams{}, CompletionDialect::kNative);
+  const auto started =
+      StartCompletion(service, std::move(*request), CompletionDialect::kNative, kIdentity, 0);
+  ASSERT_TRUE(started.has_value());
+  while (scheduler.Step()) {
+  }
+  EXPECT_EQ(engine.biases(),
+            (std::vector<std::pair<Token, float>>{{7, 2.0F}, {'a', -1.0F}, {'b', -1.0F}}));
+}
+
 TEST_F(CompletionTest, TheAnswerNamesTheBuild) {
   EXPECT_FALSE(
       Answer(R"({"prompt":"abc"})", CompletionDialect::kOpenAi).contains("system_fingerprint"));

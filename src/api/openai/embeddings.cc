@@ -20,20 +20,34 @@ bool IsToken(const Json& value, const Engine& engine) {
          value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
 }
 
-// Parses a text or a list of tokens.
+// Appends the tokens of a text.
+ApiResult<void> AddText(const Engine& engine, size_t tokens_max, const std::string& place,
+                        const std::string& text, Tokens* tokens) {
+  const auto fits = CheckEncodedText(engine, tokens_max, text.size(), place);
+  if (!fits) return tl::unexpected(fits.error());
+  const auto parsed = engine.Tokenize(text, tokens->empty(), true);
+  if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
+  tokens->insert(tokens->end(), parsed->begin(), parsed->end());
+  return {};
+}
+
+// Parses a text, or a list of tokens and texts, which are concatenated.
 ApiResult<Tokens> ParseText(const Engine& engine, size_t tokens_max, const std::string& place,
                             const Json& input) {
   Tokens tokens;
   if (input.is_string()) {
-    const auto fits = CheckEncodedText(engine, tokens_max, input.text().size(), place);
-    if (!fits) return tl::unexpected(fits.error());
-    auto parsed = engine.Tokenize(input.text(), true, true);
-    if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
-    tokens = std::move(*parsed);
+    const auto added = AddText(engine, tokens_max, place, input.text(), &tokens);
+    if (!added) return tl::unexpected(added.error());
   } else if (input.is_array()) {
-    for (const Json& token : input) {
-      if (!IsToken(token, engine)) return tl::unexpected(FieldError(place, "tokens of the model"));
-      tokens.push_back(token.get<Token>());
+    for (const Json& part : input) {
+      if (IsToken(part, engine)) {
+        tokens.push_back(part.get<Token>());
+        continue;
+      }
+      if (!part.is_string()) return tl::unexpected(FieldError(place, "tokens of the model"));
+      const auto added = AddText(engine, tokens_max, place, part.text(), &tokens);
+      if (!added) return tl::unexpected(added.error());
+      if (tokens.size() > tokens_max) break;  // refused below, whatever follows
     }
   } else {
     return tl::unexpected(FieldError(place, "a string, tokens, or a list of either"));
@@ -109,11 +123,15 @@ ApiResult<EmbeddingsRequest> ParseRequest(const Engine& engine, const Embedder& 
   return EmbeddingsRequest{std::move(*texts), format == "base64"};
 }
 
-}  // namespace
+// The vectors of a request's texts, in order.
+struct Embedded {
+  std::vector<std::vector<float>> vectors;
+  size_t tokens = 0;
+  bool base64 = false;
+};
 
-ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
-                                      const std::string& model, std::string_view body,
-                                      const std::function<bool()>& gone) {
+ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_view body,
+                          const std::function<bool()>& gone) {
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
@@ -123,22 +141,51 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
   if (!json) return tl::unexpected(json.error());
   const auto request = ParseRequest(engine, *embedder, *json);
   if (!request) return tl::unexpected(request.error());
-  Json data = Json::array();
-  size_t tokens = 0;
+  Embedded embedded;
+  embedded.base64 = request->base64;
   for (const Tokens& text : request->texts) {
     if (gone())
       return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
-    const auto vector = embedder->Embed(text);
+    auto vector = embedder->Embed(text);
     if (!vector) return tl::unexpected(ToApiError(vector.error()));
-    tokens += text.size();
+    embedded.tokens += text.size();
+    embedded.vectors.push_back(*std::move(vector));
+  }
+  return embedded;
+}
+
+}  // namespace
+
+ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
+                                      const std::string& model, std::string_view body,
+                                      const std::function<bool()>& gone) {
+  const auto embedded = Embed(engine, embedder, body, gone);
+  if (!embedded) return tl::unexpected(embedded.error());
+  Json data = Json::array();
+  for (const std::vector<float>& vector : embedded->vectors) {
     data.push_back({{"object", "embedding"},
                     {"index", data.size()},
-                    {"embedding", request->base64 ? Json(Base64(*vector)) : Json(*vector)}});
+                    {"embedding", embedded->base64 ? Json(Base64(vector)) : Json(vector)}});
   }
-  return ToText({{"object", "list"},
-                 {"data", std::move(data)},
-                 {"model", model},
-                 {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
+  return ToText(
+      {{"object", "list"},
+       {"data", std::move(data)},
+       {"model", model},
+       {"usage", {{"prompt_tokens", embedded->tokens}, {"total_tokens", embedded->tokens}}}});
+}
+
+ApiResult<std::string> NativeEmbeddingsBody(const Engine& engine, Embedder* embedder,
+                                            std::string_view body,
+                                            const std::function<bool()>& gone) {
+  const auto embedded = Embed(engine, embedder, body, gone);
+  if (!embedded) return tl::unexpected(embedded.error());
+  Json list = Json::array();
+  for (const std::vector<float>& vector : embedded->vectors) {
+    Json vectors = Json::array();
+    vectors.push_back(Json(vector));
+    list.push_back({{"index", list.size()}, {"embedding", std::move(vectors)}});
+  }
+  return ToText(list);
 }
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-// POST /v1/embeddings: vectors of texts, in OpenAI's format.
+// Vectors of texts: POST /v1/embeddings in OpenAI's format, POST /embedding in llama-server's.
 
 #ifndef CAIRN_API_OPENAI_EMBEDDINGS_H_
 #define CAIRN_API_OPENAI_EMBEDDINGS_H_
@@ -20,6 +20,12 @@ namespace cairn {
 ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
                                       const std::string& model, std::string_view body,
                                       const std::function<bool()>& gone);
+
+// The same in llama-server's own format: [{"index": 0, "embedding": [[…]]}], with the texts in
+// `content` or `input`.
+ApiResult<std::string> NativeEmbeddingsBody(const Engine& engine, Embedder* embedder,
+                                            std::string_view body,
+                                            const std::function<bool()>& gone);
 
 }  // namespace cairn
 

@@ -43,6 +43,27 @@ TEST_F(EmbeddingsTest, TextsAndTokensAreTheSameInput) {
   }
 }
 
+TEST_F(EmbeddingsTest, TokensWithTextsBetweenThemAreOneInput) {
+  const Json answer = Json::parse(*Ask(R"({"input":[97,"bc",100]})"));
+  ASSERT_EQ(answer["data"].size(), 1u);
+  EXPECT_EQ(answer["data"][0]["embedding"], Json::array({97, 100, 4}));
+}
+
+TEST_F(EmbeddingsTest, LlamaServersFormatIsAListWithAListOfVectors) {
+  const auto ask = [&](const std::string& body) {
+    return NativeEmbeddingsBody(engine_, &embedder_, body, [] { return false; });
+  };
+  Json vectors = Json::array();
+  vectors.push_back(Json::array({97, 97, 1}));
+  const Json one = Json::parse(*ask(R"({"content":"a"})"));
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0]["index"], 0);
+  EXPECT_EQ(one[0]["embedding"], vectors);
+  EXPECT_EQ(Json::parse(*ask(R"({"input":["a","b"]})")).size(), 2u);
+  EXPECT_EQ(ask("{}").error().status, 400);
+  EXPECT_EQ(NativeEmbeddingsBody(engine_, nullptr, R"({"content":"a"})", {}).error().status, 501);
+}
+
 TEST_F(EmbeddingsTest, SeveralTextsComeInTheirOrder) {
   const Json answer = Json::parse(*Ask(R"({"input":["a",[98],"cc"]})"));
   ASSERT_EQ(answer["data"].size(), 3u);

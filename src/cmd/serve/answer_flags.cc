@@ -92,7 +92,15 @@ void AddDry(CLI::App* serve, DryParams* dry) {
 // Parses "penalties;top_k;temperature", which a request's `samplers` has as a list.
 void ReadSamplers(const std::string& names, SamplingParams* sampling) {
   Json list = Json::array();
-  for (const std::string& name : CLI::detail::split(names, ';')) list.push_back(name);
+  const auto& steps = AllSamplingSteps();
+  for (const std::string& name : CLI::detail::split(names, ';')) {
+    // A request's unknown steps are left out; on a command line they are mistakes.
+    const bool known = std::any_of(steps.begin(), steps.end(), [&](SamplingStep step) {
+      return SamplingStepName(step) == name;
+    });
+    if (!known) throw CLI::ValidationError("--samplers", "there is no step '" + name + "'");
+    list.push_back(name);
+  }
   const auto read = ParseGenerationParams({{"samplers", list}}, {});
   if (!read) throw CLI::ValidationError("--samplers", read.error().message);
   sampling->order = read->sampling.order;
