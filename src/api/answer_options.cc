@@ -79,6 +79,9 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
   if (slot >= 0) options.slot = static_cast<size_t>(slot);
   fields.Bool("return_progress", &options.progress);
   fields.Bool("timings_per_token", &options.timings_per_token);
+  // Other programs may send a level or null; only a switch means this.
+  const Json* verbose = fields.Find("verbose");
+  options.verbose = verbose != nullptr && *verbose == Json(true);
   const auto explain = ParseExplain(body);
   if (!explain) return tl::unexpected(explain.error());
   options.explain = *explain;

@@ -5,6 +5,7 @@
 
 #include "api/grammar/call_grammar.h"
 #include "api/llama_server/adapters.h"
+#include "api/llama_server/settings_json.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
 #include "chat/parse/prefilled_parser.h"
@@ -79,6 +80,13 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   }
 
   GenerationRequest generation = ToGeneration(request, name_space, format, *prompt);
+  if (request.options.verbose) {
+    const std::string bos = prompt->adds_bos ? engine_->info().bos_text : "";
+    chat.verbose =
+        std::make_shared<const Json>(Json{{"prompt", bos + prompt->text.text},
+                                          {"tokens_evaluated", prompt->tokens.size()},
+                                          {"generation_settings", SettingsJson(request.params)}});
+  }
   if (asked.conversation) asked.prompt = prompt->tokens;
   asked.format = std::move(format);
   generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));

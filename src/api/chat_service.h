@@ -43,6 +43,9 @@ struct StartedChat {
   ExplainedPrompt explained = {};
   // The record to report in the answer. Null if the request did not ask for an explanation.
   std::shared_ptr<const RequestRecord> record = {};
+  // llama-server's `__verbose`: the prompt as the model reads it, and the settings. Null unless the
+  // request asked for it.
+  std::shared_ptr<const Json> verbose = {};
   LogSink log = {};       // may be empty
   CallSink on_call = {};  // may be empty
 };

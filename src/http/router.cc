@@ -76,6 +76,14 @@ std::string_view TargetPath(std::string_view target) {
   return target.substr(0, target.find('?'));
 }
 
+std::string_view WithoutPrefix(std::string_view prefix, std::string_view target) {
+  if (prefix.empty()) return target;
+  if (!target.starts_with(prefix)) return {};
+  target.remove_prefix(prefix.size());
+  if (target.empty()) return "/";
+  return target.starts_with('/') || target.starts_with('?') ? target : std::string_view();
+}
+
 size_t Router::Add(std::string method, std::string_view pattern) {
   CHECK(pattern.starts_with('/'));
   Route route;

@@ -27,6 +27,10 @@ std::string_view TargetPath(std::string_view target);
 // Returns the same with the query, if there is one.
 std::string_view TargetWithQuery(std::string_view target);
 
+// Returns the target without `prefix`, which is a path without a slash at its end, or empty; an
+// empty text if the target does not begin with it.
+std::string_view WithoutPrefix(std::string_view prefix, std::string_view target);
+
 struct RouteMatch {
   bool path_known = false;  // some method has a route at the path
   bool found = false;       // this method has one

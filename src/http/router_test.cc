@@ -16,6 +16,15 @@ TEST(Router, FindsAMethodOfAPath) {
   EXPECT_EQ(router.Find("POST", "/v1/models").route, post);
 }
 
+TEST(Router, APrefixIsTakenAwayWhereItIsAWholePath) {
+  EXPECT_EQ(WithoutPrefix("", "/v1/models"), "/v1/models");
+  EXPECT_EQ(WithoutPrefix("/llm", "/llm/v1/models?x=1"), "/v1/models?x=1");
+  EXPECT_EQ(WithoutPrefix("/llm", "/llm"), "/");
+  EXPECT_EQ(WithoutPrefix("/llm", "/llm/"), "/");
+  EXPECT_EQ(WithoutPrefix("/llm", "/v1/models"), "");
+  EXPECT_EQ(WithoutPrefix("/llm", "/llms/v1/models"), "");
+}
+
 TEST(Router, TellsAnUnknownPathFromAnUnknownMethod) {
   Router router;
   router.Add("POST", "/a");

@@ -195,7 +195,7 @@ void HttpServer::Impl::InstallCallbacks() {
 }
 
 void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) const {
-  const std::string_view path = TargetPath(request.target);
+  const std::string_view path = WithoutPrefix(options_.api_prefix, TargetPath(request.target));
   exchange->path = PercentDecode(path);
   exchange->method = request.method;
   exchange->match = router_.Find(request.method, path);
@@ -234,8 +234,10 @@ void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* e
   if (allowed && request.method == "OPTIONS" && exchange->match.path_known &&
       request.has_header("Access-Control-Request-Method")) {
     exchange->preflight = true;
-    for (auto& header : PreflightHeaders(
-             exchange->match.allow, request.get_header_value("Access-Control-Request-Headers"))) {
+    const Preflight wanted{
+        request.get_header_value("Access-Control-Request-Headers"),
+        request.get_header_value("Access-Control-Request-Private-Network") == "true"};
+    for (auto& header : PreflightHeaders(exchange->match.allow, wanted)) {
       exchange->cors_headers.push_back(std::move(header));
     }
   }
@@ -332,7 +334,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   HttpRequest request;
   request.method = in.method;
   request.path = exchange.path;
-  request.target = TargetWithQuery(in.target);
+  request.target = WithoutPrefix(options_.api_prefix, TargetWithQuery(in.target));
   request.body = in.body;
   request.params = in.params;
   request.captures = exchange.match.captures;

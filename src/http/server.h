@@ -107,8 +107,8 @@ struct HttpRefusal {
 };
 
 struct HttpServerOptions {
-  std::string host = "127.0.0.1";
-  int port = 8080;  // 0: any free port
+  std::string host = "127.0.0.1";  // or the path of a Unix socket, see IsSocketPath
+  int port = 8080;                 // 0: any free port
   // With a certificate, the port accepts TLS only; a client that sends plain HTTP gets a 400 that
   // says so.
   std::shared_ptr<const TlsCertificate> certificate = nullptr;  // null: plain HTTP
@@ -117,6 +117,8 @@ struct HttpServerOptions {
   std::shared_ptr<const ApiKeys> keys = nullptr;  // null: no keys
   // Allows listening where other machines can connect even without a key.
   bool insecure = false;
+  // In front of every path, such as "/llm"; empty: nothing. Handlers do not see it.
+  std::string api_prefix = {};
   // Origins of web pages that may send requests ("https://a.example", or "*" alone); see
   // CheckOrigins().
   std::vector<std::string> cors_origins = {};

@@ -535,5 +535,19 @@ TEST_F(HttpServerTest, ExplainsAddressesItCannotListenOn) {
   EXPECT_EQ(HttpServer(options_).Bind().error().code, ErrorCode::kInvalidArgument);
 }
 
+TEST_F(HttpServerTest, PathsMayHaveAPrefixThatHandlersDoNotSee) {
+  options_.api_prefix = "/llm";
+  HttpRequest seen;
+  MakeServer().Handle("GET", "/v1/models", [&seen](const HttpRequest& request) {
+    seen = request;
+    return Text("models");
+  });
+  StartServer();
+  EXPECT_EQ(StatusOf(AskFor("GET", "/v1/models", "")), 404);
+  EXPECT_EQ(StatusOf(AskFor("GET", "/llm/v1/models?a=b", "")), 200);
+  EXPECT_EQ(seen.path, "/v1/models");
+  EXPECT_EQ(seen.target, "/v1/models?a=b");
+}
+
 }  // namespace
 }  // namespace cairn

@@ -6,6 +6,8 @@
 #include <netinet/tcp.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +83,7 @@ int PortOf(int fd) {
 }
 
 std::string AddressOf(const sockaddr_storage& address, socklen_t size) {
+  if (address.ss_family == AF_UNIX) return "unix";
   char host[NI_MAXHOST];
   char port[NI_MAXSERV];
   if (getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof(host), port,
@@ -91,7 +94,29 @@ std::string AddressOf(const sockaddr_storage& address, socklen_t size) {
   return std::string(host) + ":" + port;
 }
 
+// A server that was killed leaves its socket behind; nobody listens at it.
+void RemoveStale(const sockaddr_un& address) {
+  struct stat status{};
+  if (lstat(address.sun_path, &status) != 0 || !S_ISSOCK(status.st_mode)) return;
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd < 0) return;
+  const int failed = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  if (failed != 0 && errno == ECONNREFUSED) unlink(address.sun_path);
+  close(fd);
+}
+
 }  // namespace
+
+bool IsSocketPath(std::string_view host) {
+  return host.ends_with(".sock");
+}
+
+std::string UrlOf(bool tls, const std::string& host, int port) {
+  if (IsSocketPath(host)) return "unix:" + host;
+  const bool brackets = host.find(':') != std::string::npos && !host.starts_with('[');
+  return std::string(tls ? "https" : "http") + "://" + (brackets ? "[" + host + "]" : host) + ":" +
+         std::to_string(port);
+}
 
 WakeFd::WakeFd(bool counting)
     : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | (counting ? EFD_SEMAPHORE : 0))) {
@@ -116,6 +141,7 @@ void WakeFd::Take() noexcept {
 }
 
 Status Listener::Open(const std::string& host, int port, bool loopback_only) {
+  if (IsSocketPath(host)) return OpenPath(host);
   if (port < 0 || port > 65535) {
     return Fail(ErrorCode::kInvalidArgument,
                 "port " + std::to_string(port) + " is out of range; --port takes 0 to 65535");
@@ -154,6 +180,35 @@ Status Listener::Open(const std::string& host, int port, bool loopback_only) {
   return tl::unexpected<Error>(BindError(host, port, error));
 }
 
+Status Listener::OpenPath(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "--host " + path + " is too long for a Unix socket; at most " +
+                    std::to_string(sizeof(address.sun_path) - 1) + " bytes are possible");
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  RemoveStale(address);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (fd >= 0 && bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 &&
+      listen(fd, SOMAXCONN) == 0) {
+    Close();
+    fd_ = fd;
+    port_ = 0;
+    path_ = path;
+    return {};
+  }
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (error == EADDRINUSE) {
+    return Fail(ErrorCode::kUnavailable,
+                path + " is there already, and it is in use or no socket; choose another --host");
+  }
+  return Fail(ErrorCode::kInvalidArgument,
+              "cannot listen on the Unix socket " + path + ": " + std::strerror(error));
+}
+
 int Listener::Accept(const StopSignal& stop, std::string* remote) {
   for (;;) {
     pollfd fds[] = {{fd_, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
@@ -178,6 +233,8 @@ int Listener::Accept(const StopSignal& stop, std::string* remote) {
 void Listener::Close() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
+  if (!path_.empty()) unlink(path_.c_str());
+  path_.clear();
 }
 
 bool PeerWatch::Gone() const {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "http/seats/pace.h"
@@ -62,8 +63,9 @@ class Listener {
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
 
-  // Listens on `host` (a name or an address) and `port` (0: any free one). With `loopback_only`,
-  // refuses a host that other machines can reach.
+  // Listens on `host` (a name or an address) and `port` (0: any free one), or where
+  // IsSocketPath(host) on that Unix socket, which Close removes. With `loopback_only`, refuses a
+  // host that other machines can reach.
   Status Open(const std::string& host, int port, bool loopback_only);
 
   // Waits for a connection; returns its descriptor, or -1 once `stop` is raised. Sets `remote` to
@@ -74,9 +76,18 @@ class Listener {
   int port() const { return port_; }
 
  private:
+  Status OpenPath(const std::string& path);
+
   int fd_ = -1;
   int port_ = 0;
+  std::string path_;  // of the Unix socket; empty: none
 };
+
+// Whether a host is the path of a Unix socket: it ends with .sock, as llama-server has it.
+bool IsSocketPath(std::string_view host);
+// Returns the address for people to copy: "http://127.0.0.1:8080", "http://[::1]:8080", or
+// "unix:/run/cairn.sock".
+std::string UrlOf(bool tls, const std::string& host, int port);
 
 // The client is waited for: to send more of its body, or to take more of the answer.
 enum class ClientWait : uint8_t { kReceives, kSends };

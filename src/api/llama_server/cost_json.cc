@@ -14,6 +14,8 @@ double Per(double amount, double of) {
 Json TimingsJson(const GenerationCost& cost) {
   const auto read = static_cast<double>(cost.prefill_tokens());
   const auto generated = static_cast<double>(cost.generated_tokens);
+  // The first token comes with the prompt: alone it has no rate.
+  const double decoding_ms = cost.generated_tokens > 1 ? cost.generated_ms : 0;
   Json timings = {{"cache_n", cost.reused_tokens},
                   {"prompt_n", cost.prefill_tokens()},
                   {"prompt_ms", cost.prompt_ms},
@@ -21,8 +23,8 @@ Json TimingsJson(const GenerationCost& cost) {
                   {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
                   {"predicted_n", cost.generated_tokens},
                   {"predicted_ms", cost.generated_ms},
-                  {"predicted_per_token_ms", Per(cost.generated_ms, generated)},
-                  {"predicted_per_second", Per(generated * 1000, cost.generated_ms)}};
+                  {"predicted_per_token_ms", Per(decoding_ms, generated)},
+                  {"predicted_per_second", Per(generated * 1000, decoding_ms)}};
   if (cost.pinned_texts > 0) timings["pinned_n"] = cost.pinned_texts;
   if (cost.dropped_messages > 0) timings["dropped_messages"] = cost.dropped_messages;
   if (cost.drafted_tokens > 0) {

@@ -234,6 +234,40 @@ TEST_F(AnswerChoicesTest, TimingsComeWithEveryChunkThatAsksForThem) {
   EXPECT_EQ(timed, 4u);
 }
 
+TEST_F(AnswerChoicesTest, TimingsComeWithTheProgressToo) {
+  const std::string fields = R"("max_tokens":1,"return_progress":true,"timings_per_token":true)";
+  size_t timed = 0;
+  for (const Json& event : ChatEvents(ChatBody(fields, 2000))) {
+    if (!event.contains("prompt_progress")) continue;
+    EXPECT_EQ(event["timings"]["cache_n"], event["prompt_progress"]["cache"]);
+    ++timed;
+  }
+  EXPECT_GT(timed, 1u);
+  const std::string body = R"({"prompt":")" + std::string(900, 'p') + "\"," + fields + "}";
+  const auto completion = CompletionEvents(body, CompletionDialect::kOpenAi);
+  ASSERT_TRUE(completion.front().contains("prompt_progress"));
+  EXPECT_TRUE(completion.front().contains("timings"));
+}
+
+TEST_F(AnswerChoicesTest, OneTokenAloneHasNoRate) {
+  const Json one = Chat(ChatBody(R"("max_tokens":1)"))["timings"];
+  EXPECT_EQ(one["predicted_n"], 1);
+  EXPECT_EQ(one["predicted_per_second"], 0);
+}
+
+TEST_F(AnswerChoicesTest, AVerboseAnswerHasThePromptThatTheModelRead) {
+  const std::string body = ChatBody(R"("max_tokens":1,"verbose":true)", 5);
+  const std::string prompt = *service_.Render(*ParseConversation(Body(body)));
+  EXPECT_EQ(Chat(body)["__verbose"]["prompt"], prompt);
+  EXPECT_EQ(Chat(body)["__verbose"]["generation_settings"]["n_predict"], 1);
+  EXPECT_EQ(ChatEvents(body).back()["__verbose"]["prompt"], prompt);
+  EXPECT_FALSE(Chat(ChatBody(R"("max_tokens":1,"verbose":2)")).contains("__verbose"));
+  const Json text =
+      Completion(R"({"prompt":"abc","max_tokens":2,"verbose":true})", CompletionDialect::kOpenAi);
+  EXPECT_EQ(text["__verbose"]["prompt"], "abc");
+  EXPECT_EQ(text["__verbose"]["content"], text["choices"][0]["text"]);
+}
+
 TEST_F(AnswerChoicesTest, ASlotThatIsNotThereIsABadRequest) {
   const auto refused = Start(ChatBody(R"("id_slot":7)"));
   ASSERT_FALSE(refused.has_value());

@@ -131,6 +131,10 @@ std::string OpenAiWhole(const StartedCompletion& started, const Collected& colle
   Json whole = OpenAiEnvelope(started, std::move(choices));
   whole["usage"] = UsageJson(costs.Total());
   AddTimings(started, costs.Total(), &whole);
+  if (started.options.verbose) {
+    const WholeText& first = collected.answers.front();
+    whole["__verbose"] = NativeEnd(started, first.text, first.tokens, first.end);
+  }
   return ToText(whole);
 }
 

@@ -90,6 +90,7 @@ Json Delta(const AnswerIdentity& identity, size_t index, const AnswerDelta& piec
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
                                    const std::function<bool()>& gone) {
   const auto record = chat.record;
+  const auto verbose = chat.verbose;
   const auto answers = CollectAnswers(std::move(chat), gone);
   if (!answers) return tl::unexpected(answers.error());
   Json body = Envelope(identity, "chat.completion");
@@ -102,11 +103,13 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
   body["usage"] = UsageJson(cost);
   body["timings"] = TimingsJson(cost);
   AddExplanation(record, &body);
+  if (verbose) body["__verbose"] = *verbose;
   return ToText(body);
 }
 
 ChatStream::ChatStream(StartedChat chat, AnswerIdentity identity, const AnswerOptions& options)
     : record_(chat.record),
+      verbose_(chat.verbose),
       reader_(std::move(chat)),
       identity_(std::move(identity)),
       options_(options),
@@ -123,6 +126,7 @@ bool ChatStream::Next(std::string* chunk) {
     if (!options_.progress) return true;
     Json told = Chunk(identity_, step->answer, Json::object(), nullptr);
     told["prompt_progress"] = ProgressJson(step->progress->processed_tokens, step->progress->cost);
+    if (options_.timings_per_token) told["timings"] = TimingsJson(step->progress->cost);
     AppendDataEvent(told, chunk);
     return true;
   }
@@ -182,6 +186,7 @@ void ChatStream::AppendUsage(std::string* chunk) const {
 void ChatStream::AddTimings(Json* event) const {
   (*event)["timings"] = TimingsJson(cost_);
   AddExplanation(record_, event);
+  if (verbose_) (*event)["__verbose"] = *verbose_;
 }
 
 }  // namespace cairn

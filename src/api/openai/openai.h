@@ -58,12 +58,13 @@ class ChatStream {
   void AppendStep(const AnswerStep& step, std::string* chunk);
   void AppendEnd(const AnswerStep& step, std::string* chunk);
   void AppendUsage(std::string* chunk) const;
-  // Adds `timings` and `cairn`.
+  // Adds `timings`, `cairn` and `__verbose`.
   void AddTimings(Json* event) const;
   // Returns the log-probabilities of a choice's next chunk, or nothing if there are none.
   void AddLogprobs(Choice* choice, Json* chunk_choice) const;
 
   const std::shared_ptr<const RequestRecord> record_;
+  const std::shared_ptr<const Json> verbose_;
   AnswerReader reader_;
   const AnswerIdentity identity_;
   const AnswerOptions options_;

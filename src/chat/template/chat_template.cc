@@ -65,17 +65,25 @@ struct RenderInput {
   int64_t now_unix_s = 0;
 };
 
-Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
-  args.expectArgs("strftime_now", {1, 1}, {0, 0});
+std::string TimeText(const std::string& format, int64_t now_unix_s) {
   const std::time_t now =
       now_unix_s != 0 ? static_cast<std::time_t>(now_unix_s) : std::time(nullptr);
   std::tm local{};
   localtime_r(&now, &local);
   std::array<char, 256> text{};
-  const size_t size =
-      std::strftime(text.data(), text.size(), args.args[0].to_str().c_str(), &local);
-  return std::string(text.data(), size);
+  const size_t size = std::strftime(text.data(), text.size(), format.c_str(), &local);
+  return {text.data(), size};
 }
+
+Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
+  args.expectArgs("strftime_now", {1, 1}, {0, 0});
+  return TimeText(args.args[0].to_str(), now_unix_s);
+}
+
+// Variables that templates of models print as today's date; without them Llama 3.1 says that it is
+// July 2024. llama-server sets the same. A prompt changes with the day.
+constexpr std::array<std::pair<const char*, const char*>, 2> kDates = {
+    {{"date_string", "%d %b %Y"}, {"datetime", "%b %d %Y"}}};
 
 // minja's complaints carry an excerpt of the template for every level of nesting.
 std::string WithoutExcerpts(const std::string& complaint, bool keep_place) {
@@ -158,7 +166,11 @@ class ChatTemplate::Program {
 
  private:
   void Define(const RenderInput& input, RootContext& context, std::string* refusal) const {
-    // A client's values come first, so that none can stand in for one of ours.
+    for (const auto& [name, format] : kDates) {
+      context.set(name, Value(TimeText(format, input.now_unix_s)));
+    }
+    // A client may set another date. Its values come before the rest, so that none can stand in for
+    // one of ours.
     for (const auto& [name, value] : input.kwargs.items()) context.set(name, TemplateValue(value));
     context.set("messages", TemplateValue(input.messages));
     context.set("tools", input.tools.empty() ? Value() : TemplateValue(input.tools.list()));

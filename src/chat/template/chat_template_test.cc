@@ -71,6 +71,16 @@ TEST(ChatTemplate, PrintsWhatTemplatesExpectToFind) {
   EXPECT_EQ(Render(*Parsed("{{ messages[0].content | replace('x', 'yx') }}"), talk), "yx");
 }
 
+TEST(ChatTemplate, TellsTemplatesTodaysDateUnlessTheClientSetsAnother) {
+  const auto dated =
+      Parsed("{% if date_string is defined %}{{ date_string }}{% endif %}|{{ datetime }}");
+  Conversation talk{.messages = {User("x")}};
+  talk.now_unix_s = 86'400 * 365 + 43'200;
+  EXPECT_EQ(Render(*dated, talk), "01 Jan 1971|Jan 01 1971");
+  talk.template_kwargs_json = R"({"date_string":"26 Jul 2024"})";
+  EXPECT_EQ(Render(*dated, talk), "26 Jul 2024|Jan 01 1971");
+}
+
 TEST(ChatTemplate, PutsSystemTextInFrontOfTheNextUserMessageWhereThereIsNoSystemRole) {
   const auto chat_template = Parsed(kToolsLast);
   EXPECT_FALSE(chat_template->caps().system_role);

@@ -71,10 +71,21 @@ void AddKeyFlags(CLI::App* serve, ServeOptions* options) {
                  "Accept requests without an API key from everyone who can reach --host")
       ->group(group);
   serve
-      ->add_option("--cors-origin", options->cors_origins,
+      ->add_option("--cors-origin,--cors-origins", options->cors_origins,
                    "Origin whose web pages may send requests, such as https://example.org; may be "
-                   "repeated; *: all origins, needs an API key (default: none)")
+                   "repeated or a list with commas; localhost: the pages of this machine; *: all "
+                   "origins, needs an API key (default: none)")
       ->allow_extra_args(false)
+      ->delimiter(',')
+      ->group(group);
+  serve
+      ->add_option("--api-prefix", options->api_prefix,
+                   "Path in front of all paths of the server, such as /llm")
+      ->check([](const std::string& prefix) {
+        const bool good = prefix.empty() || (prefix.starts_with('/') && !prefix.ends_with('/'));
+        return good ? std::string()
+                    : "--api-prefix takes a path such as /llm, without / at the end";
+      })
       ->group(group);
   serve->add_option("--max-body", options->max_body_mib, "Maximum size of a request body in MiB")
       ->capture_default_str()
@@ -149,6 +160,7 @@ HttpServerOptions ToHttpOptions(const ServeOptions& options, std::shared_ptr<Api
   http.keys = std::move(keys);
   http.certificate = std::move(certificate);
   http.insecure = options.insecure;
+  http.api_prefix = options.api_prefix;
   http.cors_origins = options.cors_origins;
   http.body_bytes_max = options.max_body_mib << 20;
   http.key_requests_max = options.max_streams;

@@ -46,6 +46,7 @@
 #include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
+#include "http/socket.h"
 #include "sched/adapter_name_space.h"
 
 namespace cairn {
@@ -322,6 +323,11 @@ class ServeRun {
     served_.defaults = options_.defaults;
     if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
     served_.model.alias = ModelNameOf(options_);
+    served_.model.aliases = NamesIn(options_.alias);
+    if (!served_.model.aliases.empty()) {
+      served_.model.aliases.erase(served_.model.aliases.begin());
+    }
+    served_.model.tags = NamesIn(options_.tags);
     served_.model.version = CAIRN_VERSION;
     served_.model.id_tag = BeginRoutedChild();
     served_.refusals.SetIdTag(served_.model.id_tag);
@@ -509,9 +515,8 @@ class ServeRun {
 
   void SayReady(double load_ms) const {
     // With --port 0 this line has the port, so it is logged at every level.
-    logger_.always()->info("ready after {:.1f} s: {}://{}:{}", load_ms / 1000,
-                           certificate_ != nullptr ? "https" : "http", options_.host,
-                           http_->port());
+    logger_.always()->info("ready after {:.1f} s: {}", load_ms / 1000,
+                           UrlOf(certificate_ != nullptr, options_.host, http_->port()));
   }
 
   ServeOptions options_;

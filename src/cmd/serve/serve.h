@@ -35,7 +35,8 @@ struct ServeOptions {
   ModelsOptions models;
   KvEventOptions kv_events;
   RemoteFlagValues remote;
-  std::string alias;
+  std::string alias;   // names with commas between them; the first is the one in answers
+  std::string tags;    // likewise
   int32_t slots = -1;  // negative for the default, see SlotsOf
   // One KV buffer for all slots; nullopt for the default: unless `reuse` is exact.
   std::optional<bool> kv_unified;
@@ -49,6 +50,7 @@ struct ServeOptions {
   std::string ssl_key_file;
   bool insecure = false;
   std::vector<std::string> cors_origins;
+  std::string api_prefix;  // empty for none
   size_t max_body_mib = 64;
   size_t max_streams = 0;  // per key; 0 for no limit
 

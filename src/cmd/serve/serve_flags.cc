@@ -177,7 +177,8 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option(
           "--host", options->host,
-          "Address to listen on; an address that other machines can reach needs an API key")
+          "Address to listen on; an address that other machines can reach needs an API key; a path "
+          "that ends with .sock is a Unix socket")
       ->capture_default_str()
       ->group(group);
   serve->add_option("--port", options->port, "Port to listen on (0: any free one)")
@@ -187,7 +188,12 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   AddKeyFlags(serve, options);
   serve
       ->add_option("-a,--alias", options->alias,
-                   "Model name shown to clients (default: the file's)")
+                   "Model name shown to clients (default: the file's); further names behind commas "
+                   "are in the list of models")
+      ->group(group);
+  serve
+      ->add_option("--tags", options->tags,
+                   "Words with commas between them that the list of models has for the model")
       ->group(group);
   serve
       ->add_option("--chat-template", options->chat_template,

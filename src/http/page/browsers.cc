@@ -8,6 +8,7 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kAny = "*";
+constexpr std::string_view kThisMachine = "localhost";
 
 bool IsOrigin(std::string_view text) {
   const size_t scheme = text.find("://");
@@ -16,6 +17,17 @@ bool IsOrigin(std::string_view text) {
   return !host.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 127; }) &&
          host.find_first_of("/?#*,@") == std::string_view::npos;
+}
+
+std::string_view WithoutPort(std::string_view host);
+
+bool IsOfThisMachine(std::string_view origin) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!origin.starts_with(scheme)) continue;
+    const std::string_view host = origin.substr(scheme.size());
+    return !WithoutPort(host).empty() && NamesLoopback(host, kThisMachine);
+  }
+  return false;
 }
 
 std::string_view WithoutPort(std::string_view host) {
@@ -31,9 +43,9 @@ Status CheckOrigins(const std::vector<std::string>& origins, bool has_keys) {
       return Fail(ErrorCode::kInvalidArgument,
                   "--cors-origin '*' allows every web page and needs --api-key");
     }
-    if (origin != kAny && !IsOrigin(origin)) {
+    if (origin != kAny && origin != kThisMachine && !IsOrigin(origin)) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "--cors-origin takes '*' or an origin as "
+                  "--cors-origin takes '*', 'localhost' or an origin as "
                   "https://example.org:8443, not '" +
                       origin + "'");
     }
@@ -43,7 +55,8 @@ Status CheckOrigins(const std::vector<std::string>& origins, bool has_keys) {
 
 bool AllowsOrigin(const std::vector<std::string>& origins, std::string_view origin) {
   return !origin.empty() && std::any_of(origins.begin(), origins.end(), [&](const auto& allowed) {
-    return allowed == kAny || allowed == origin;
+    return allowed == kAny || allowed == origin ||
+           (allowed == kThisMachine && IsOfThisMachine(origin));
   });
 }
 
@@ -55,10 +68,13 @@ HttpHeaders CorsHeaders(const std::vector<std::string>& origins, const std::stri
           {"Vary", "Origin"}};
 }
 
-HttpHeaders PreflightHeaders(const std::string& methods, const std::string& wanted) {
+HttpHeaders PreflightHeaders(const std::string& methods, const Preflight& wanted) {
   HttpHeaders headers = {{"Access-Control-Allow-Methods", methods},
                          {"Access-Control-Max-Age", "600"}};
-  if (!wanted.empty()) headers.emplace_back("Access-Control-Allow-Headers", wanted);
+  if (!wanted.headers.empty()) {
+    headers.emplace_back("Access-Control-Allow-Headers", wanted.headers);
+  }
+  if (wanted.private_network) headers.emplace_back("Access-Control-Allow-Private-Network", "true");
   return headers;
 }
 

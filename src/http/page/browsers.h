@@ -19,16 +19,21 @@ namespace cairn {
 using HttpHeaders = std::vector<std::pair<std::string, std::string>>;
 
 // Returns kInvalidArgument if an entry is not an origin ("https://example.org", with a port if
-// needed), or if it is "*" and there are no keys.
+// needed) or "localhost", which stands for the pages of this machine, at any port; or if it is "*"
+// and there are no keys.
 Status CheckOrigins(const std::vector<std::string>& origins, bool has_keys);
 
 bool AllowsOrigin(const std::vector<std::string>& origins, std::string_view origin);
 
 // Returns the headers for an answer to a page of `origin`; none if that is not allowed.
 HttpHeaders CorsHeaders(const std::vector<std::string>& origins, const std::string& origin);
-// Returns the further headers of a preflight's answer. `methods` is as in an Allow header. `wanted`
-// lists the headers that the page wants to send, separated by commas.
-HttpHeaders PreflightHeaders(const std::string& methods, const std::string& wanted);
+// What a preflight asks for.
+struct Preflight {
+  std::string headers;           // that the page wants to send, separated by commas
+  bool private_network = false;  // the page is not on this network, and the server is
+};
+// Returns the further headers of a preflight's answer. `methods` is as in an Allow header.
+HttpHeaders PreflightHeaders(const std::string& methods, const Preflight& wanted);
 
 // Returns whether `origin` is that of a page from this server, reached as `host`.
 bool IsSameOrigin(std::string_view origin, std::string_view host);

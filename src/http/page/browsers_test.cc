@@ -128,5 +128,32 @@ TEST_F(BrowsersServerTest, WhoeverInsistsIsAnsweredByAnyName) {
             200);
 }
 
+TEST(Browsers, LocalhostStandsForThePagesOfThisMachine) {
+  EXPECT_TRUE(CheckOrigins({"localhost"}, false));
+  for (const char* origin :
+       {"http://localhost", "http://localhost:5173", "https://127.0.0.1:80", "http://[::1]:3000"}) {
+    EXPECT_TRUE(AllowsOrigin({"localhost"}, origin)) << origin;
+  }
+  for (const char* origin : {"", "null", "http://", "http://a.example", "app://localhost",
+                             "http://localhost.evil.example", "localhost"}) {
+    EXPECT_FALSE(AllowsOrigin({"localhost"}, origin)) << origin;
+  }
+}
+
+// Chromium asks before a page of the internet sends a request to a machine of the local network.
+TEST_F(BrowsersServerTest, AnAllowedPageMayAskOverAPrivateNetwork) {
+  options_.cors_origins = {"https://a.example"};
+  Serve();
+  const auto preflight = [this](const std::string& origin, const std::string& header) {
+    return AskFor("OPTIONS", "/ask",
+                  "Origin: " + origin + "\r\nAccess-Control-Request-Method: POST\r\n" + header);
+  };
+  const std::string wanted = "Access-Control-Request-Private-Network: true\r\n";
+  EXPECT_TRUE(Has(preflight("https://a.example", wanted),
+                  "Access-Control-Allow-Private-Network: true\r\n"));
+  EXPECT_FALSE(Has(preflight("https://a.example", ""), "Private-Network"));
+  EXPECT_FALSE(Has(preflight("https://evil.example", wanted), "Private-Network"));
+}
+
 }  // namespace
 }  // namespace cairn

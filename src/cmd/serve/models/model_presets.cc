@@ -21,16 +21,17 @@ namespace {
 constexpr std::string_view kAllModels = "*";
 
 // Flags of the command line that are the router's own, and are not passed on.
-constexpr std::array<std::string_view, 17> kRouterFlags = {
-    "--host",         "--port",          "--api-key",    "--api-key-admin", "--api-key-file",
-    "--ssl-key-file", "--ssl-cert-file", "--insecure",   "--cors-origin",   "--max-streams",
-    "--models-dir",   "--models-preset", "--models-max", "--models-memory", "--models-autoload",
-    "--models-ttl",   "--cache-ram"};
+constexpr std::array<std::string_view, 18> kRouterFlags = {
+    "--host",          "--port",         "--api-key",       "--api-key-admin",
+    "--api-key-file",  "--ssl-key-file", "--ssl-cert-file", "--insecure",
+    "--cors-origin",   "--api-prefix",   "--max-streams",   "--models-dir",
+    "--models-preset", "--models-max",   "--models-memory", "--models-autoload",
+    "--models-ttl",    "--cache-ram"};
 // Flags that only a section of one model may have.
-constexpr std::array<std::string_view, 14> kFlagsOfOneModel = {
-    "--model",        "--hf-repo",    "--hf-file",          "--model-url", "--alias",
-    "--mmproj",       "--mmproj-url", "--spec-draft-hf",    "--lora",      "--lora-scaled",
-    "--trace-events", "--trace-out",  "--kv-events-replay", "--kv-events"};
+constexpr std::array<std::string_view, 15> kFlagsOfOneModel = {
+    "--model",       "--hf-repo",      "--hf-file",    "--model-url",        "--alias",
+    "--tags",        "--mmproj",       "--mmproj-url", "--spec-draft-hf",    "--lora",
+    "--lora-scaled", "--trace-events", "--trace-out",  "--kv-events-replay", "--kv-events"};
 // One of them says which model a section is about.
 constexpr std::array<std::string_view, 3> kSources = {"--model", "--hf-repo", "--model-url"};
 

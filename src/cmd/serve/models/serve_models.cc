@@ -27,6 +27,7 @@
 #include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
+#include "http/socket.h"
 #include "router/children/cache_shares.h"
 #include "router/children/file_bytes.h"
 #include "router/children/model_set.h"
@@ -74,9 +75,8 @@ class RouterRun {
     certificate_ = std::move(*certificate);
     if (Status bound = StartHttp(std::move(read->models)); !bound) return bound;
     // With --port 0 this line has the port, so it is logged at every level.
-    logger_.always()->info("ready after {:.1f} s: {}://{}:{}", (clock_.NowMs() - started_ms) / 1000,
-                           certificate_ != nullptr ? "https" : "http", options_.host,
-                           http_->port());
+    logger_.always()->info("ready after {:.1f} s: {}", (clock_.NowMs() - started_ms) / 1000,
+                           UrlOf(certificate_ != nullptr, options_.host, http_->port()));
     is_ready_ = true;
     stop_asked_.get_future().wait();
     const double answers_ms_max = static_cast<double>(options_.shutdown_timeout_s) * 1000;

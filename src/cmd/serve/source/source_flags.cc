@@ -1,6 +1,7 @@
 #include "cmd/serve/source/source_flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -144,8 +145,19 @@ Status CheckSourceFlags(const ServeOptions& options) {
   return {};
 }
 
+std::vector<std::string> NamesIn(const std::string& list) {
+  std::vector<std::string> names;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
 std::string ModelNameOf(const ServeOptions& options) {
-  if (!options.alias.empty()) return options.alias;
+  const std::vector<std::string> names = NamesIn(options.alias);
+  if (!names.empty()) return names.front();
   if (!options.source.hub_name.empty()) return options.source.hub_name;
   if (options.llama.model_path.empty()) {
     const auto url = ParseWebUrl(options.source.model_url);

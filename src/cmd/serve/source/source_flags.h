@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -18,8 +19,11 @@ void AddSourceFlags(CLI::App* serve, ServeOptions* options);
 // kInvalidArgument unless the flags name one model.
 Status CheckSourceFlags(const ServeOptions& options);
 
-// Returns the name of the model for clients: --alias, or the repository with its quantization, or
-// the file's name.
+// Returns the names of a list with commas between them.
+std::vector<std::string> NamesIn(const std::string& list);
+
+// Returns the name of the model for clients: the first of --alias, or the repository with its
+// quantization, or the file's name.
 std::string ModelNameOf(const ServeOptions& options);
 
 // Downloads what the flags name and is not here, and sets the paths of the model, the projector and
