@@ -31,16 +31,11 @@ void ReadLegacyLogprobs(FieldReader* fields, std::optional<size_t>* logprobs) {
   *logprobs = static_cast<size_t>(top);
 }
 
-void ReadNativeProbs(FieldReader* fields, std::optional<size_t>* logprobs) {
+void ReadNativeProbs(FieldReader* fields, AnswerOptions* options) {
   int64_t top = 0;
   fields->Integer("n_probs", 0, kNativeProbsMax, &top);
-  if (top > 0) *logprobs = static_cast<size_t>(top);
-  bool after_sampling = false;
-  fields->Bool("post_sampling_probs", &after_sampling);
-  if (after_sampling) {
-    fields->Fail("post_sampling_probs",
-                 "false: this server reports the model's probabilities, before sampling");
-  }
+  if (top > 0) options->logprobs = static_cast<size_t>(top);
+  fields->Bool("post_sampling_probs", &options->sampled_probs);
 }
 
 void ReadAnswers(FieldReader* fields, size_t* answers) {
@@ -73,7 +68,7 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
   ReadAnswers(&fields, &options.answers);
   if (logprobs == LogprobsField::kChat) ReadChatLogprobs(&fields, &options.logprobs);
   if (logprobs == LogprobsField::kLegacy) ReadLegacyLogprobs(&fields, &options.logprobs);
-  if (logprobs == LogprobsField::kNative) ReadNativeProbs(&fields, &options.logprobs);
+  if (logprobs == LogprobsField::kNative) ReadNativeProbs(&fields, &options);
   int64_t slot = -1;
   fields.Integer("id_slot", -1, std::numeric_limits<int32_t>::max(), &slot);
   if (slot >= 0) options.slot = static_cast<size_t>(slot);
@@ -132,6 +127,7 @@ void ApplyAnswerOptions(const AnswerOptions& options, GenerationRequest* request
   request->answers = options.answers;
   request->slot = options.slot;
   request->params.logprobs = options.logprobs;
+  request->params.sampled_logprobs = options.sampled_probs;
 }
 
 }  // namespace cairn

@@ -30,6 +30,8 @@ struct AnswerOptions {
   // position. Tokens of reasoning and of tool calls are included; the end-of-generation token and
   // tokens that a stop text cut off are not.
   std::optional<size_t> logprobs = {};
+  // `post_sampling_probs`: they are probabilities of the distribution that was sampled from.
+  bool sampled_probs = false;
   // `id_slot`: used if the slot is free. -1 or absent: any slot.
   std::optional<size_t> slot = {};
   bool progress = false;           // `return_progress`: a stream tells how far the prompt is read

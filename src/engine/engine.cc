@@ -105,4 +105,8 @@ bool Sampler::Accept(Token /*token*/) {
   return true;
 }
 
+std::vector<Sampler::Candidate> Sampler::Candidates() const {
+  return {};
+}
+
 }  // namespace cairn

@@ -193,6 +193,13 @@ class Sampler {
   // Records a token that was chosen elsewhere as if it had been sampled. Returns false if the
   // grammar does not allow it; then nothing has changed.
   virtual bool Accept(Token token);
+  // A token that the last Sample might have returned, with its probability after all steps.
+  struct Candidate {
+    Token token = 0;
+    float probability = 0;
+  };
+  // Returns those of the last Sample, likeliest first; empty if there are none to tell.
+  virtual std::vector<Candidate> Candidates() const;
 };
 
 // The part of a segment that Assemble uses: positions [begin, end), all of it or its front.

@@ -202,7 +202,10 @@ void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const 
   request->cost.reasoning_tokens = request->reasoning.tokens();
   std::optional<TokenLogprob> logprob;
   if (params.logprobs) {
-    logprob = FindLogprobs(*context_->engine, logits, token, *params.logprobs);
+    logprob = params.sampled_logprobs
+                  ? FindSampledLogprobs(*context_->engine, request->sampler->Candidates(), token,
+                                        *params.logprobs)
+                  : FindLogprobs(*context_->engine, logits, token, *params.logprobs);
   }
   request->held.Add(token, std::move(logprob), text.size());
   running_->answer_reporter().PushText(request, request->text->Push(text));

@@ -40,6 +40,8 @@ struct GenerationParams {
   int64_t keep_tokens = 0;
   // Report each token's log-probability, and those of this many of the likeliest tokens.
   std::optional<size_t> logprobs;
+  // These are of the distribution that each token was sampled from, not of the model's own.
+  bool sampled_logprobs = false;
   // Report the same of the prompt's tokens after the first one, in one event before the answer's
   // text. The prompt is then prefilled from its beginning: stored states have no logits of earlier
   // positions. Only the first answer of a request reports them. REQUIRES: no media in the prompt.

@@ -55,8 +55,13 @@ uint64_t Fold(uint64_t state, const std::vector<uint64_t>& values, size_t begin,
 class FakeSampler final : public Sampler {
  public:
   Token Sample(std::span<const float> logits) override {
-    return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    sampled_ = static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    return sampled_;
   }
+  std::vector<Candidate> Candidates() const override { return {{sampled_, 0.75F}, {'?', 0.25F}}; }
+
+ private:
+  Token sampled_ = 0;
 };
 
 }  // namespace

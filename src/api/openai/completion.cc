@@ -87,7 +87,7 @@ Json NativeEnd(const StartedCompletion& started, const std::string& text, const 
               {"generation_settings", SettingsJson(started.params)},
               {"stop_type", StopType(event)},
               {"stopping_word", event.stop_text},
-              {"truncated", cost.shifted_tokens > 0},
+              {"truncated", cost.shifted_tokens > 0 || event.context_full},
               {"has_new_line", text.find('\n') != std::string::npos},
               {"tokens_evaluated", cost.prompt_tokens},
               {"tokens_predicted", cost.generated_tokens},
@@ -161,13 +161,18 @@ Json OnlyFields(Json whole, const std::vector<std::string>& paths) {
   return parts;
 }
 
+Json Probabilities(const StartedCompletion& started, std::span<const TokenLogprob> logprobs) {
+  return started.options.sampled_probs ? SampledProbabilitiesJson(logprobs)
+                                       : NativeProbabilitiesJson(logprobs);
+}
+
 std::string NativeWhole(const StartedCompletion& started, const std::vector<WholeText>& answers) {
   Json list = Json::array();
   for (const WholeText& answer : answers) {
     const Tokens tokens = started.return_tokens ? answer.tokens : Tokens();
     Json whole = NativeEnd(started, answer.text, tokens, answer.end);
     if (started.options.logprobs) {
-      whole["completion_probabilities"] = NativeProbabilitiesJson(answer.logprobs);
+      whole["completion_probabilities"] = Probabilities(started, answer.logprobs);
     }
     list.push_back(OnlyFields(std::move(whole), started.response_fields));
   }
@@ -351,7 +356,7 @@ void CompletionStream::AppendText(const GenerationEvent& event, std::string* chu
   if (native) {
     told = NativeEvent(event);
     if (!event.logprobs.empty()) {
-      told["completion_probabilities"] = NativeProbabilitiesJson(event.logprobs);
+      told["completion_probabilities"] = Probabilities(started_, event.logprobs);
     }
   } else {
     Json logprobs;

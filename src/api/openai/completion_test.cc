@@ -184,6 +184,29 @@ TEST_F(CompletionTest, NativeSaysTheIdsOfItsTokensWhenAskedAndInStreamsAlways) {
   EXPECT_EQ(streamed, whole["tokens"]);
 }
 
+TEST_F(CompletionTest, NativeTellsTheProbabilitiesThatWereSampledFrom) {
+  const std::string fields = R"("prompt":"abc","n_predict":2,"n_probs":2,"temperature":0.5)";
+  const Json sampled = Answer("{" + fields + R"(,"post_sampling_probs":true})",
+                              CompletionDialect::kNative)["completion_probabilities"];
+  ASSERT_EQ(sampled.size(), 2u);
+  EXPECT_NEAR(sampled[0]["prob"].get<double>(), 0.75, 1e-6);
+  EXPECT_FALSE(sampled[0].contains("logprob"));
+  ASSERT_EQ(sampled[0]["top_probs"].size(), 2u);
+  EXPECT_EQ(sampled[0]["top_probs"][0]["id"], sampled[0]["id"]);
+  EXPECT_EQ(sampled[0]["top_probs"][1]["token"], "?");
+  const Json own =
+      Answer("{" + fields + "}", CompletionDialect::kNative)["completion_probabilities"];
+  EXPECT_EQ(own[0]["id"], sampled[0]["id"]);
+  EXPECT_LT(own[0]["logprob"].get<double>(), 0);
+}
+
+TEST_F(CompletionTest, NativeSaysWhenTheContextWasFull) {
+  const Json answer = Answer(R"({"prompt":")" + std::string(4000, 'x') + R"(","n_predict":500})",
+                             CompletionDialect::kNative);
+  EXPECT_EQ(answer["stop_type"], "limit");
+  EXPECT_EQ(answer["truncated"], true);
+}
+
 TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
   Answer(R"({"prompt":"abc","n_predict":5})", CompletionDialect::kNative);
   const Json slots = Json::parse(SlotsBody(service_));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "base/utf8.h"
@@ -46,6 +47,23 @@ Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs) {
     Json entry = TokenJson(logprob.sampled);
     entry["top_logprobs"] = Json::array();
     for (const LikelyToken& top : logprob.top) entry["top_logprobs"].push_back(TokenJson(top));
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
+Json SampledProbabilitiesJson(std::span<const TokenLogprob> logprobs) {
+  const auto one = [](const LikelyToken& token) {
+    Json json = TokenJson(token);
+    Json told = {{"id", json["id"]}, {"token", json["token"]}, {"bytes", json["bytes"]}};
+    told["prob"] = std::exp(token.logprob);
+    return told;
+  };
+  Json list = Json::array();
+  for (const TokenLogprob& logprob : logprobs) {
+    Json entry = one(logprob.sampled);
+    entry["top_probs"] = Json::array();
+    for (const LikelyToken& top : logprob.top) entry["top_probs"].push_back(one(top));
     list.push_back(std::move(entry));
   }
   return list;

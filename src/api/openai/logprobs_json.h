@@ -18,6 +18,8 @@ Json ChatLogprobsJson(std::span<const TokenLogprob> logprobs);
 
 // llama-server's `completion_probabilities`: only the list.
 Json NativeProbabilitiesJson(std::span<const TokenLogprob> logprobs);
+// The same for `post_sampling_probs`: `prob` and `top_probs`, from 0 to 1.
+Json SampledProbabilitiesJson(std::span<const TokenLogprob> logprobs);
 
 // For one choice of completions: {"tokens", "token_logprobs", "top_logprobs", "text_offset"}. A
 // token with an incomplete character is named "bytes:\xe2". The sampled token is always among the

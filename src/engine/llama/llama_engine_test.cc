@@ -238,6 +238,35 @@ TEST(LlamaEngine, TheSameSeedDrawsTheSame) {
   EXPECT_NE(draws(11), draws(12));
 }
 
+TEST(LlamaEngine, ASamplerTellsWhatItChoseAmong) {
+  const auto engine = Loaded({"llama", MemoryClass::kAttention});
+  PrefillCold(engine.get(), RandomPrompt(70, 1));
+  SamplingParams params;
+  params.seed = 3;
+  params.temperature = 1.5F;
+  params.top_k = 4;
+  const auto sampler = engine->MakeSampler(params);
+  EXPECT_TRUE(sampler->Candidates().empty());
+  const Token sampled = sampler->Sample(engine->Logits());
+  const auto candidates = sampler->Candidates();
+  ASSERT_LE(candidates.size(), 4u);
+  ASSERT_FALSE(candidates.empty());
+  float sum = 0;
+  bool has_sampled = false;
+  for (size_t i = 0; i < candidates.size(); ++i) {
+    sum += candidates[i].probability;
+    if (i > 0) EXPECT_LE(candidates[i].probability, candidates[i - 1].probability);
+    has_sampled = has_sampled || candidates[i].token == sampled;
+  }
+  EXPECT_NEAR(sum, 1, 1e-4);
+  EXPECT_TRUE(has_sampled);
+  params.temperature = 0;
+  const auto greedy = engine->MakeSampler(params);
+  const Token likeliest = greedy->Sample(engine->Logits());
+  ASSERT_EQ(greedy->Candidates().size(), 1u);
+  EXPECT_EQ(greedy->Candidates()[0].token, likeliest);
+}
+
 TEST(LlamaEngine, ABiasRulesATokenOut) {
   const auto engine = Loaded({"llama", MemoryClass::kAttention});
   PrefillCold(engine.get(), RandomPrompt(70, 1));

@@ -3,6 +3,8 @@
 #include <llama.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -36,6 +38,7 @@ class LlamaSampler final : public Sampler {
     if (params.grammar != nullptr) matcher_.emplace(params.grammar);
     AddBias(params);
     const bool greedy = params.temperature <= 0;
+    is_greedy_ = greedy;
     const bool mirostat = params.mirostat != 0 && !greedy;
     for (const SamplingStep step : params.order) {
       const bool last = step == SamplingStep::kTemperature;
@@ -71,6 +74,26 @@ class LlamaSampler final : public Sampler {
     return true;
   }
 
+  std::vector<Candidate> Candidates() const override {
+    std::vector<Candidate> found;
+    if (left_ > 0 && is_greedy_) return {{chosen_, 1}};
+    double sum = 0;
+    float highest = -std::numeric_limits<float>::infinity();
+    for (size_t i = 0; i < left_; ++i) highest = std::max(highest, candidates_[i].logit);
+    for (size_t i = 0; i < left_; ++i) {
+      const float weight = std::exp(candidates_[i].logit - highest);
+      found.push_back({candidates_[i].id, weight});
+      sum += weight;
+    }
+    for (Candidate& one : found) {
+      one.probability = static_cast<float>(one.probability / sum);
+    }
+    std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+      return a.probability > b.probability || (a.probability == b.probability && a.token < b.token);
+    });
+    return found;
+  }
+
  private:
   void Fill(std::span<const float> logits, bool allowed_only) {
     candidates_.clear();
@@ -85,7 +108,10 @@ class LlamaSampler final : public Sampler {
     llama_token_data_array array = {candidates_.data(), candidates_.size(), -1, false};
     llama_sampler_apply(chain_.get(), &array);
     const bool chosen = array.selected >= 0 && array.selected < static_cast<int64_t>(array.size);
-    return array.data[chosen ? array.selected : 0].id;
+    // Steps sort and cut the candidates where they are.
+    left_ = array.data == candidates_.data() ? array.size : 0;
+    chosen_ = array.data[chosen ? array.selected : 0].id;
+    return chosen_;
   }
 
   bool Allows(Token token) {
@@ -199,6 +225,9 @@ class LlamaSampler final : public Sampler {
   const SampledModel model_;
   SamplerPtr chain_;
   std::vector<llama_token_data> candidates_;
+  size_t left_ = 0;  // of them, after the last Sample
+  Token chosen_ = 0;
+  bool is_greedy_ = false;
   std::vector<float> bias_;  // for each token; empty if there is none
   std::optional<GrammarMatcher> matcher_;
 };

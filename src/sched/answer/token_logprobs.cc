@@ -43,6 +43,19 @@ TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, T
   return found;
 }
 
+TokenLogprob FindSampledLogprobs(const Engine& engine,
+                                 std::span<const Sampler::Candidate> candidates, Token sampled,
+                                 size_t top) {
+  TokenLogprob found{{sampled, engine.Piece(sampled, true), 0}, {}};
+  for (const Sampler::Candidate& candidate : candidates) {
+    const double logprob = std::log(static_cast<double>(candidate.probability));
+    if (candidate.token == sampled) found.sampled.logprob = logprob;
+    if (found.top.size() == top) continue;
+    found.top.push_back({candidate.token, engine.Piece(candidate.token, true), logprob});
+  }
+  return found;
+}
+
 void HeldTokens::Add(Token token, std::optional<TokenLogprob> logprob, size_t text_bytes) {
   held_.push_back({token, std::move(logprob), bytes_});
   bytes_ += text_bytes;

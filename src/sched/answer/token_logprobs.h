@@ -34,6 +34,12 @@ struct TokenLogprob {
 TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
                           size_t top);
 
+// The same of the distribution that the token was sampled from, after all steps; `candidates` are
+// Sampler::Candidates(). A token that is none of them was not sampled, but forced: probability 1.
+TokenLogprob FindSampledLogprobs(const Engine& engine,
+                                 std::span<const Sampler::Candidate> candidates, Token sampled,
+                                 size_t top);
+
 // HeldTokens: holds tokens and their log-probabilities back until their text is sent, so that all
 // are sent together and those of text cut off by a stop text are not sent.
 class HeldTokens {

@@ -70,6 +70,19 @@ TEST(TokenLogprobs, OfEqualsTheLowerIdComesFirstAndNoMoreComeThanThereAre) {
   EXPECT_EQ(found.top[FakeEngine::kMessageEnd].bytes, "<|im_end|>");
 }
 
+TEST(SampledLogprobs, AreThoseOfTheCandidates) {
+  const FakeEngine engine({});
+  const std::vector<Sampler::Candidate> candidates = {{'a', 0.5F}, {'b', 0.3F}, {'c', 0.2F}};
+  const TokenLogprob found = FindSampledLogprobs(engine, candidates, 'c', 2);
+  EXPECT_NEAR(std::exp(found.sampled.logprob), 0.2, 1e-6);
+  ASSERT_EQ(found.top.size(), 2u);
+  EXPECT_EQ(found.top[0].token, 'a');
+  EXPECT_EQ(found.top[0].bytes, "a");
+  EXPECT_NEAR(std::exp(found.top[1].logprob), 0.3, 1e-6);
+  // A token that was forced.
+  EXPECT_EQ(FindSampledLogprobs(engine, candidates, 'z', 0).sampled.logprob, 0);
+}
+
 // The letters of the tokens returned with each text, when texts are pushed one after the other.
 std::vector<std::string> TakenWith(const std::vector<std::string>& texts, const std::string& stop) {
   StopText text({stop});

@@ -165,7 +165,7 @@ Result<llama_context_params> MakeContextParams(const LlamaOptions& options,
                                                const llama_model* model) {
   if (Status fits = CheckSlots(options); !fits) return tl::unexpected(fits.error());
   llama_context_params params = llama_context_default_params();
-  const size_t trained = static_cast<size_t>(llama_model_n_ctx_train(model));
+  const size_t trained = static_cast<uint32_t>(llama_model_n_ctx_train(model));
   params.n_ctx =
       static_cast<uint32_t>(options.context_tokens > 0 ? options.context_tokens : trained);
   params.n_batch = static_cast<uint32_t>(options.batch_tokens);

@@ -117,7 +117,7 @@ LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context,
       context_tokens_(llama_n_ctx_seq(context_.get())),
       ubatch_tokens_(llama_n_ubatch(context_.get())) {
   if (!HasLearnedPositions(model_.get())) return;
-  const auto trained = static_cast<size_t>(llama_model_n_ctx_train(model_.get()));
+  const size_t trained = static_cast<uint32_t>(llama_model_n_ctx_train(model_.get()));
   context_tokens_ = std::min(context_tokens_, trained);
 }
 

@@ -34,7 +34,8 @@ ModelInfo DescribeModel(const llama_model* model, const LlamaVocabulary& vocabul
   info.bos_text = text_of(llama_vocab_bos(vocabulary.vocab()));
   info.eos_text = text_of(llama_vocab_eos(vocabulary.vocab()));
   info.adds_bos = llama_vocab_get_add_bos(vocabulary.vocab());
-  info.train_context_tokens = static_cast<size_t>(llama_model_n_ctx_train(model));
+  // libllama returns the file's 32 bits as a signed number.
+  info.train_context_tokens = static_cast<uint32_t>(llama_model_n_ctx_train(model));
   info.embedding_size = static_cast<size_t>(llama_model_n_embd(model));
   info.parameters = llama_model_n_params(model);
   info.size_bytes = llama_model_size(model);
