@@ -186,9 +186,13 @@ Result<std::string_view> BuiltinTemplate(std::string_view name) {
   for (const Named& named : kTemplates) {
     if (named.name == name) return named.source;
   }
+  const auto plain = PlainTemplates().find(name);
+  if (plain != PlainTemplates().end()) return plain->second;
+  std::vector<std::string> names;
+  for (const auto& [plain_name, source] : PlainTemplates()) names.push_back(plain_name);
   return Fail(ErrorCode::kNotFound, "there is no chat template called \"" + std::string(name) +
                                         "\"; the names are " + JoinNames(BuiltinTemplateNames()) +
-                                        ".");
+                                        " and, without tools, " + JoinNames(names) + ".");
 }
 
 }  // namespace cairn

@@ -198,7 +198,8 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("--chat-template", options->chat_template,
                    "Chat template: " + JoinNames(BuiltinTemplateNames()) +
-                       ", or a Jinja template (default: the model's own)")
+                       ", another name of llama.cpp's such as command-r, or a Jinja template "
+                       "(default: the model's own)")
       ->group(group);
   serve
       ->add_option("--chat-template-file", options->chat_template_file,
