@@ -182,7 +182,11 @@ std::optional<Decoder::AnswerEnd> Decoder::Sample(RunningRequest* request,
   if (request->cost.generated_tokens >= params.tokens_max) return AnswerEnd{FinishReason::kLength};
   ++request->cost.generated_tokens;
   if (context_->engine->IsEndOfGeneration(token) && !params.ignore_end && !forced) {
-    request->end_token = token;
+    if (params.logprobs && params.end_logprob) {
+      request->held.Add(token, FindLogprobs(*context_->engine, logits, token, *params.logprobs), 0);
+    } else {
+      request->end_token = token;
+    }
     return AnswerEnd{FinishReason::kStop};
   }
   AddToAnswer(request, token, logits);

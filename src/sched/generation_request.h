@@ -40,6 +40,9 @@ struct GenerationParams {
   int64_t keep_tokens = 0;
   // Report each token's log-probability, and those of this many of the likeliest tokens.
   std::optional<size_t> logprobs;
+  // Report that of the token that ends the answer too, which has no text. Programs that score texts
+  // ask for one token more than they need, and count from the end.
+  bool end_logprob = false;
   // These are of the distribution that each token was sampled from, not of the model's own.
   bool sampled_logprobs = false;
   // Report the same of the prompt's tokens after the first one, in one event before the answer's

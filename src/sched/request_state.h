@@ -55,7 +55,7 @@ struct RequestState {
   std::vector<TokenLogprob> prompt_logprobs;
   AnswerDrafts drafts;                        // made when its prompt is computed
   Tokens answer;                              // the sampled tokens, without the one that ended it
-  std::optional<Token> end_token;             // the one that ended it
+  std::optional<Token> end_token;             // the one that ended it, unless it is held
   std::shared_ptr<const ReuseReport> report;  // of its first admission
   // Tokens to prefill before the next token is sampled: the prompt, and after a preemption also the
   // answer so far.

@@ -44,6 +44,7 @@ ApiResult<void> SetPromptLogprobs(CompletionDialect dialect, CompletionRequest* 
                    "have no log-probabilities"));
   }
   request->params.prompt_logprobs = request->options.logprobs;
+  request->params.end_logprob = true;
   return {};
 }
 

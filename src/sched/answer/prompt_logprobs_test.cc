@@ -118,6 +118,27 @@ TEST(PromptLogprobs, AreComputedOnceForSeveralAnswers) {
   }
 }
 
+// lm-evaluation-harness asks for one token and drops the last entry of the list.
+TEST(PromptLogprobs, TheTokenThatEndsAnAnswerHasOneWhereItIsAskedFor) {
+  FakeEngineOptions options = Bench::EngineOptions(MemoryClass::kHybrid);
+  options.end_one_in = 1;
+  const auto ended = [&](bool end_logprob) {
+    Bench bench(options, {});
+    GenerationRequest request = Scored(Text(20), 1);
+    request.params.logprobs = 1;
+    request.params.end_logprob = end_logprob;
+    std::vector<TokenLogprob> logprobs;
+    for (const GenerationEvent& event : Ask(&bench, std::move(request)).events) {
+      EXPECT_EQ(event.text, "");
+      logprobs.insert(logprobs.end(), event.logprobs.begin(), event.logprobs.end());
+    }
+    return logprobs;
+  };
+  ASSERT_EQ(ended(true).size(), 1u);
+  EXPECT_TRUE(FakeEngine(options).IsEndOfGeneration(ended(true).front().sampled.token));
+  EXPECT_TRUE(ended(false).empty());
+}
+
 TEST(PromptLogprobs, OfAPromptOfOneTokenAreNone) {
   Bench bench;
   const Told told = Ask(&bench, Scored(Text(1), 1));
