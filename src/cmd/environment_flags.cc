@@ -97,6 +97,8 @@ constexpr std::array kVariables = {
     Variable{"LLAMA_ARG_MODELS_AUTOLOAD", "--models-autoload"},
     Variable{"LLAMA_ARG_SSE_PING_INTERVAL", "--sse-ping-interval"},
     Variable{"LLAMA_ARG_ALIAS", "--alias"},
+    Variable{"LLAMA_ARG_TAGS", "--tags"},
+    Variable{"LLAMA_ARG_API_PREFIX", "--api-prefix"},
     Variable{"LLAMA_ARG_CHAT_TEMPLATE", "--chat-template"},
     Variable{"LLAMA_ARG_CHAT_TEMPLATE_FILE", "--chat-template-file"},
     Variable{"LLAMA_ARG_CHAT_TEMPLATE_KWARGS", "--chat-template-kwargs"},

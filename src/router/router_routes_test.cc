@@ -256,6 +256,20 @@ TEST_F(RouterRoutes, PassTheRequestAndTheAnswerOnAsTheyAre) {
   EXPECT_EQ(reply.Header("X-Cairn-Test"), "kept");
 }
 
+TEST_F(RouterRoutes, ShowAModelByEachOfItsNames) {
+  Serve();
+  const Json list = Json::parse(Get("/v1/models").body);
+  for (const char* path : {"/v1/models/gemma", "/models/gemma-alias"}) {
+    const HttpReply reply = Get(path);
+    ASSERT_EQ(reply.status, 200) << reply.body;
+    EXPECT_EQ(Json::parse(reply.body)["id"].text(), "gemma");
+    EXPECT_EQ(Json::parse(reply.body)["aliases"], list["data"][1]["aliases"]);
+  }
+  const HttpReply unknown = Get("/v1/models/org/none");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(MessageOf(unknown), "there is no model 'org/none' here; the models are qwen, gemma");
+}
+
 TEST_F(RouterRoutes, SayWhichModelsThereAre) {
   Serve();
   const HttpReply unknown = Post("/v1/completions", R"({"model":"gpt-4"})");

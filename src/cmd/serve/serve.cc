@@ -12,6 +12,7 @@
 
 #include "api/answer/answer_script.h"
 #include "api/chat_service.h"
+#include "api/llama_server/model_sampling.h"
 #include "api/prompt/message_starts.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
@@ -308,6 +309,9 @@ class ServeRun {
       NameOthers(disk_.saved_as.name_spaces);
     }
     graceful_stop_.emplace(&served_.drain, [this] { Stop(); });
+    if (const auto line = UseModelSampling(engine_->info(), &served_.defaults); !line.empty()) {
+      logger_->info("{}", line);
+    }
     served_.service.store(service_.get(), std::memory_order_release);
   }
 

@@ -3,6 +3,8 @@
 #include <llama.h>
 
 #include <array>
+#include <string>
+#include <utility>
 
 namespace cairn {
 namespace {
@@ -12,6 +14,11 @@ std::string Metadata(const llama_model* model, const char* key) {
   const int32_t length = llama_model_meta_val_str(model, key, text.data(), text.size());
   return length < 0 ? "" : std::string(text.data());
 }
+
+constexpr std::array<const char*, 12> kSamplingKeys = {
+    "sequence",        "top_k",         "top_p",          "min_p",
+    "xtc_probability", "xtc_threshold", "penalty_last_n", "penalty_repeat",
+    "mirostat",        "mirostat_tau",  "mirostat_eta",   "temp"};
 
 }  // namespace
 
@@ -28,6 +35,10 @@ ModelInfo DescribeModel(const llama_model* model, const LlamaVocabulary& vocabul
   info.description = description.data();
   const char* chat_template = llama_model_chat_template(model, nullptr);
   if (chat_template != nullptr) info.chat_template = chat_template;
+  for (const char* const key : kSamplingKeys) {
+    std::string value = Metadata(model, ("general.sampling." + std::string(key)).c_str());
+    if (!value.empty()) info.sampling.emplace_back(key, std::move(value));
+  }
   const auto text_of = [&](llama_token token) {
     return token == LLAMA_TOKEN_NULL ? std::string() : vocabulary.Piece(token, true);
   };
