@@ -106,7 +106,7 @@ struct ModelInfo {
   std::string architecture;
   std::string description;    // libllama's text: architecture, size, quantisation
   std::string chat_template;  // Jinja text; empty if the file has none
-  // What the file recommends for sampling, as text, by the name behind "general.sampling.".
+  // The sampling that the file recommends, as text, by the name behind "general.sampling.".
   std::vector<std::pair<std::string, std::string>> sampling = {};
   std::string bos_text;
   std::string eos_text;

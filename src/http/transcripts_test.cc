@@ -517,9 +517,8 @@ TEST_F(TranscriptsTest, ThePage) {
 // FakeEngine makes no vectors; their format is tested in api/openai/embeddings_test.cc.
 TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
   Serve(kText);
-  for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding"}) {
-    Post(path, R"({"input":"A cairn"})");
-  }
+  const std::string body = R"({"input":"A cairn"})";
+  for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding"}) Post(path, body);
   ExpectTranscript("embeddings");
 }
 
@@ -539,12 +538,11 @@ TEST_F(TranscriptsTest, RankingDocuments) {
   LengthReranker reranker;
   const Rerank rerank(&engine, &reranker);
   Serve(kText);
-  const std::string asked = R"({"query":"Cairn?","documents":["A fish","A pile of stones"]})";
-  Post("/v1/rerank", asked);
+  const std::string q = R"({"query":"Cairn?","documents":["A fish","A pile of stones"]})";
+  Post("/v1/rerank", q);
   UseReranker(&rerank);
-  for (const char* path : {"/v1/rerank", "/v2/rerank", "/rerank", "/v1/reranking", "/reranking"}) {
-    Post(path, asked);
-  }
+  for (const char* path : {"/v1/rerank", "/v2/rerank", "/rerank", "/v1/reranking"}) Post(path, q);
+  Post("/reranking", q);
   Post("/rerank", R"({"query":"Cairn?","texts":["A fish","Stones"],"return_text":true})");
   Post("/rerank", R"({"query":"Cairn?","documents":["A fish",7]})");
   ExpectTranscript("rerank");

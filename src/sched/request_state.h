@@ -51,7 +51,7 @@ struct RequestState {
   ReasoningMeter reasoning;
   std::unique_ptr<StopText> text;
   HeldTokens held;  // of the answer, until their text is sent
-  // Of the prompt's tokens after the first one, as far as it is prefilled; if requested.
+  // Those of the prompt's tokens after the first one, as far as it is prefilled; if requested.
   std::vector<TokenLogprob> prompt_logprobs;
   AnswerDrafts drafts;                        // made when its prompt is computed
   Tokens answer;                              // the sampled tokens, without the one that ended it

@@ -47,7 +47,7 @@ struct StartedCompletion {
   std::shared_ptr<const RequestRecord> record = {};
 
   size_t answers() const { return prompts.size() * options.answers; }
-  // Of the answer with this number.
+  // Returns the prompt that the answer with this number is to.
   const ShownPrompt& PromptOf(size_t answer) const { return prompts.at(answer / options.answers); }
 };
 

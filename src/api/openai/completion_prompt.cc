@@ -14,6 +14,9 @@ bool IsToken(const Json& value, const Engine& engine) {
          value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
 }
 
+// All prompts of a request are held until they are answered.
+constexpr size_t kTokensMax = size_t{4} << 20U;
+
 // Whether the list is of texts, lists or objects, which are prompts of their own.
 bool IsListOfPrompts(const Json& prompt) {
   if (!prompt.is_array()) return false;
@@ -163,12 +166,18 @@ ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService
         FieldError(place, "at most " + std::to_string(kPromptsMax) + " prompts in one request"));
   }
   std::vector<CompletionPrompt> prompts;
+  size_t tokens = 0;
   for (size_t i = 0; i < (list ? prompt->size() : 1); ++i) {
     auto read = list ? OfOne(service, key, (*prompt)[i], place + "[" + std::to_string(i) + "]")
                      : OfOne(service, key, *prompt, place);
     if (!read) return tl::unexpected(read.error());
     if (read->tokens.empty()) {
       return tl::unexpected(FieldError(place, "a prompt of one token or more"));
+    }
+    tokens += read->tokens.size();
+    if (list && tokens > kTokensMax) {
+      return tl::unexpected(FieldError(
+          place, "a list of at most " + std::to_string(kTokensMax) + " tokens together"));
     }
     prompts.push_back(*std::move(read));
   }

@@ -126,6 +126,10 @@ TEST_F(SeveralPromptsTest, MistakesNameThePrompt) {
       Ask(R"({"prompt":["a",")" + std::string(4096, 'x') + R"("]})", kOpenAi).error();
   EXPECT_EQ(too_long.type, "exceed_context_size_error");
   EXPECT_NE(too_long.message.find("prompt[1]"), std::string::npos) << too_long.message;
+  std::string long_ones = "\"" + std::string(4000, 'x') + "\"";
+  for (int i = 1; i < 1100; ++i) long_ones += ",\"" + std::string(4000, 'x') + "\"";
+  EXPECT_NE(Ask(R"({"prompt":[)" + long_ones + "]}", kOpenAi).error().message.find("4194304"),
+            std::string::npos);
   std::string many = "1";
   for (size_t i = 0; i < kPromptsMax; ++i) many += ",[1]";
   EXPECT_EQ(Ask(R"({"prompt":[[1],)" + many.substr(2) + "]}", kOpenAi).error().field, "prompt");

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-// What stands before and after a text.
+// The texts before and after another one.
 struct Around {
   std::string_view before;
   std::string_view after;

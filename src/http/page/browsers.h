@@ -27,7 +27,7 @@ bool AllowsOrigin(const std::vector<std::string>& origins, std::string_view orig
 
 // Returns the headers for an answer to a page of `origin`; none if that is not allowed.
 HttpHeaders CorsHeaders(const std::vector<std::string>& origins, const std::string& origin);
-// What a preflight asks for.
+// The contents of a preflight.
 struct Preflight {
   std::string headers;           // that the page wants to send, separated by commas
   bool private_network = false;  // the page is not on this network, and the server is
