@@ -113,7 +113,8 @@ ApiResult<CompletionPrompt> OfText(const ChatService& service, NamespaceId key, 
 }
 
 ApiResult<CompletionPrompt> OfObject(const ChatService& service, NamespaceId key,
-                                     const Json& prompt, const std::string& place) {
+                                     const Json& prompt, const std::string& place,
+                                     MediaReader* reader) {
   const FieldReader fields(prompt, "");
   const Json* text = fields.Find("prompt_string");
   if (text == nullptr || !text->is_string()) {
@@ -126,8 +127,7 @@ ApiResult<CompletionPrompt> OfObject(const ChatService& service, NamespaceId key
   const Json* data = fields.Find("multimodal_data");
   // Without data a marker is only text, as in llama-server.
   if (data == nullptr) return OfText(service, key, written, {written, {}});
-  MediaReader reader(service.media_rules());
-  const auto media = ReadMedia(*data, place + ".multimodal_data", &reader);
+  const auto media = ReadMedia(*data, place + ".multimodal_data", reader);
   if (!media) return tl::unexpected(media.error());
   auto marked = WithMedia(written, *media, place);
   if (!marked) return tl::unexpected(marked.error());
@@ -135,8 +135,8 @@ ApiResult<CompletionPrompt> OfObject(const ChatService& service, NamespaceId key
 }
 
 ApiResult<CompletionPrompt> OfOne(const ChatService& service, NamespaceId key, const Json& prompt,
-                                  const std::string& place) {
-  if (prompt.is_object()) return OfObject(service, key, prompt, place);
+                                  const std::string& place, MediaReader* reader) {
+  if (prompt.is_object()) return OfObject(service, key, prompt, place, reader);
   if (prompt.is_string()) {
     return OfText(service, key, prompt.text(), {prompt.text(), {}});
   }
@@ -165,12 +165,19 @@ ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService
     return tl::unexpected(
         FieldError(place, "at most " + std::to_string(kPromptsMax) + " prompts in one request"));
   }
+  MediaReader reader(service.media_rules());  // its limits are those of all prompts together
   std::vector<CompletionPrompt> prompts;
   size_t tokens = 0;
   for (size_t i = 0; i < (list ? prompt->size() : 1); ++i) {
-    auto read = list ? OfOne(service, key, (*prompt)[i], place + "[" + std::to_string(i) + "]")
-                     : OfOne(service, key, *prompt, place);
-    if (!read) return tl::unexpected(read.error());
+    const std::string own_place = list ? place + "[" + std::to_string(i) + "]" : place;
+    auto read = OfOne(service, key, list ? (*prompt)[i] : *prompt, own_place, &reader);
+    if (!read) {
+      // A prompt that is too long does not know its place.
+      if (list && read.error().field.empty() && !read.error().message.starts_with(own_place)) {
+        read.error().message = own_place + ": " + read.error().message;
+      }
+      return tl::unexpected(read.error());
+    }
     if (read->tokens.empty()) {
       return tl::unexpected(FieldError(place, "a prompt of one token or more"));
     }
