@@ -47,7 +47,8 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
                                const CheckpointCache::MatchResult& match) const {
   const TokenSpan prompt = request.prompt;
   ReuseReport nearest;
-  nearest.reuse_allowed = request.reuse && !request.params.prompt_logprobs;
+  nearest.reuse_allowed = request.reuse;
+  nearest.scores_prompt = request.params.prompt_logprobs.has_value();
   nearest.prompt_tokens = prompt.size();
   nearest.shared_tokens = match.shared;
   nearest.stored_next = context_->cache->StoredNext(request.name_space, prompt, kNextTokensMax);
@@ -132,6 +133,7 @@ void Prefill::ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseRep
       request->request.preloads ? 0 : prefetcher_->CountUsed(request->request, reused_tokens);
   if (request->report == nullptr) {
     resumed.reuse_allowed = nearest.reuse_allowed;
+    resumed.scores_prompt = nearest.scores_prompt;
     resumed.prompt_tokens = nearest.prompt_tokens;
     resumed.shared_tokens = std::max(nearest.shared_tokens, resumed.reused_tokens);
     resumed.stored_next = std::move(nearest.stored_next);

@@ -420,6 +420,12 @@ Explanation WhyRead(const ReuseReport& report, const ExplainedPrompt& prompt,
         .sentence = "The request set \"cache_prompt\": false, so the whole prompt was prefilled.",
         .advice = "Remove cache_prompt from the request."};
   }
+  if (report.scores_prompt) {
+    return {.why = Explanation::Why::kNotAllowed,
+            .sentence =
+                "The request asked for log-probabilities of its prompt, which no stored "
+                "state has, so the whole prompt was prefilled."};
+  }
   const bool diverged = report.shared_tokens < report.prompt_tokens && !report.stored_next.empty();
   if (diverged) return explainer->Diverged();
   if (report.shared_tokens < prompt.grid_tokens && report.reused_tokens == 0) {

@@ -148,6 +148,16 @@ TEST_F(ExplanationTest, SaysWhatItSaysForEveryReason) {
   ExpectGolden("explanations.txt", told);
 }
 
+TEST_F(ExplanationTest, TellsThatAPromptWasScored) {
+  ReuseReport report;
+  report.prompt_tokens = report.shared_tokens = 600;
+  report.scores_prompt = true;
+  const Explanation told = Explain(report, {}, engine_);
+  EXPECT_EQ(told.why, Explanation::Why::kNotAllowed);
+  EXPECT_NE(told.sentence.find("log-probabilities of its prompt"), std::string::npos);
+  EXPECT_EQ(told.advice, "");
+}
+
 TEST_F(ExplanationTest, TellsTextThatIsKnownFromStatesThatAreGone) {
   ReuseReport report;
   report.prompt_tokens = 6000;

@@ -40,6 +40,8 @@ struct ReuseReport {
 
   Path path = Path::kNothing;
   bool reuse_allowed = true;  // by the request
+  // It asked for the log-probabilities of its prompt, so nothing of it is reused.
+  bool scores_prompt = false;
   size_t prompt_tokens = 0;
   size_t reused_tokens = 0;
   // The reused tokens by the slowest tier used to obtain them.
