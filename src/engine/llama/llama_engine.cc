@@ -118,7 +118,7 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
   if (Status added = AddRpcWorkers(options.rpc_workers, options.rpc_beyond_loopback); !added) {
     return tl::unexpected(added.error());
   }
-  const std::vector<GpuDevice> gpus = ListGpus();
+  const std::vector<GpuDevice> gpus = ListGpus(options.devices);
   if (options.tensor_split.empty() && !options.rpc_workers.empty()) {
     options.tensor_split = SplitByMemory(gpus);
   }
@@ -133,7 +133,7 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
       std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options)));
   Parts& parts = *engine->parts_;
   llama_set_abort_callback(parts.loaded.context(), DecodesStop, static_cast<Engine*>(engine.get()));
-  parts.devices_text = DevicesText(gpus, ListGpus(), options.gpu_layers,
+  parts.devices_text = DevicesText(gpus, ListGpus(options.devices), options.gpu_layers,
                                    static_cast<size_t>(llama_model_n_layer(parts.loaded.model())),
                                    parts.loaded.layer_places());
   KeepRpcWorkersAlive(options.rpc_workers);

@@ -38,6 +38,11 @@ struct LlamaOptions {
   bool op_offload = true;
   // Regular expression over tensor names -> name of a buffer type.
   std::vector<std::pair<std::string, std::string>> override_tensors;
+  // Names of the devices to put layers on, as libllama has them; "none" alone: the CPU computes
+  // everything. Empty: all GPUs.
+  std::vector<std::string> devices;
+  // Metadata that replaces that of the model's file, as KEY=TYPE:VALUE (kv_overrides.h).
+  std::vector<std::string> kv_overrides;
   // The number of layers whose experts stay on the CPU.
   int32_t cpu_moe_layers = 0;
   // Whether `fit` may choose more of them.
@@ -55,6 +60,16 @@ struct LlamaOptions {
     float scale = 1;
   };
   std::vector<AdapterFile> adapters;
+
+  // Control vectors (control_vector.h), and the layers that they act in: 0 for the first and the
+  // last one.
+  struct ControlFile {
+    std::string path;
+    float scale = 1;
+  };
+  std::vector<ControlFile> control_vectors;
+  int32_t control_layer_first = 0;
+  int32_t control_layer_last = 0;
 
   // Context.
   size_t context_tokens = 0;  // of all slots together; 0: as trained

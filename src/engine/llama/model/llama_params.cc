@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/join.h"
+#include "engine/llama/model/kv_overrides.h"
+#include "engine/llama/model/model_devices.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {
@@ -68,6 +70,26 @@ Status FillOverrides(const LlamaOptions& options, LlamaModelParams* params) {
     params->overrides.push_back({params->patterns[i].c_str(), types[i]});
   }
   params->overrides.push_back({nullptr, nullptr});
+  return {};
+}
+
+// libllama takes all devices if it is given no list.
+Status FillDevices(const LlamaOptions& options, LlamaModelParams* params) {
+  if (options.devices.empty()) return {};
+  for (const std::string& name : options.devices) {
+    if (name == kNoDevice && options.devices.size() == 1) continue;
+    ggml_backend_dev_t device = ggml_backend_dev_by_name(name.c_str());
+    if (device == nullptr || ggml_backend_dev_type(device) == GGML_BACKEND_DEVICE_TYPE_CPU) {
+      std::vector<std::string> known;
+      for (const GpuDevice& gpu : ListGpus()) known.push_back(gpu.name);
+      known.emplace_back(kNoDevice);
+      return Fail(ErrorCode::kInvalidArgument,
+                  "--device names '" + name + "'; it takes: " + JoinNames(known));
+    }
+    params->devices.push_back(device);
+  }
+  params->devices.push_back(nullptr);
+  params->params.devices = params->devices.data();
   return {};
 }
 
@@ -153,6 +175,11 @@ Status FillModelParams(const LlamaOptions& options, LlamaModelParams* model_para
   }
   if (Status filled = FillOverrides(options, model_params); !filled) return filled;
   params.tensor_buft_overrides = model_params->overrides.data();
+  if (Status filled = FillDevices(options, model_params); !filled) return filled;
+  auto entries = MakeKvOverrides(options.kv_overrides);
+  if (!entries) return tl::unexpected(entries.error());
+  model_params->kv_overrides = *std::move(entries);
+  if (!model_params->kv_overrides.empty()) params.kv_overrides = model_params->kv_overrides.data();
   if (options.progress) {
     params.progress_callback = OnProgress;
     params.progress_callback_user_data =

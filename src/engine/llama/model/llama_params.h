@@ -19,6 +19,8 @@ struct LlamaModelParams {
   std::vector<float> tensor_split;
   std::vector<std::string> patterns;
   std::vector<llama_model_tensor_buft_override> overrides;
+  std::vector<llama_model_kv_override> kv_overrides;
+  std::vector<ggml_backend_dev_t> devices;  // with a null pointer at the end; empty: all
 };
 
 // kInvalidArgument for a bad option; the message names it and its allowed values. `options` must

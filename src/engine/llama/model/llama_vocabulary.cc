@@ -9,6 +9,7 @@
 
 #include "engine/llama/backend/llama_log.h"
 #include "engine/llama/llama_sampler.h"
+#include "engine/llama/model/kv_overrides.h"
 
 namespace cairn {
 
@@ -25,6 +26,9 @@ Result<LlamaVocabulary> LlamaVocabulary::LoadAlone(const LlamaOptions& options) 
   const LlamaErrorListener errors(options.log);
   llama_model_params params = llama_model_default_params();
   params.vocab_only = true;
+  const auto overrides = MakeKvOverrides(options.kv_overrides);
+  if (!overrides) return tl::unexpected(overrides.error());
+  if (!overrides->empty()) params.kv_overrides = overrides->data();
   LlamaModelPtr model(llama_model_load_from_file(options.model_path.c_str(), params));
   if (model) return LlamaVocabulary(std::move(model));
   return Fail(ErrorCode::kInvalidArgument, "libllama cannot load the vocabulary of '" +

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "engine/llama/backend/llama_log.h"
+#include "engine/llama/model/control_vector.h"
 #include "engine/llama/model/llama_params.h"
 
 namespace cairn {
@@ -94,14 +95,21 @@ Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
   // Before the context, which makes room in its graph for them.
   auto adapters = LoadAdapters(options, model.get(), errors);
   if (!adapters) return tl::unexpected(adapters.error());
+  const auto control = ReadControlVectors(options.control_vectors);
+  if (!control) return tl::unexpected(control.error());
   LlamaContextPtr context(llama_init_from_model(model.get(), *context_params));
   if (!context) {
     return Fail(ErrorCode::kNoSpace,
                 "libllama cannot make a context of " + std::to_string(context_params->n_ctx) +
                     " tokens" + errors.Because() + "; a smaller --ctx-size needs less memory");
   }
+  if (Status applied = ApplyControlVector(*control, options, model.get(), context.get());
+      !applied) {
+    return tl::unexpected(applied.error());
+  }
   LoadedModel loaded(std::move(model), std::move(context), places, options);
   loaded.adapters_ = *std::move(adapters);
+  loaded.control_fact_ = ControlVectorFact(*control, options);
   return loaded;
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -58,6 +59,8 @@ class LoadedModel {
   }
   // The adapters of the options, in their order; libllama frees them with the model.
   const std::vector<llama_adapter_lora*>& adapters() const { return adapters_; }
+  // See ControlVectorFact. It stays after Unload.
+  const std::string& control_fact() const { return control_fact_; }
   MediaPositions& media_positions() const { return *media_positions_; }
 
  private:
@@ -67,6 +70,7 @@ class LoadedModel {
   LlamaModelPtr model_;
   LlamaContextPtr context_;
   std::vector<llama_adapter_lora*> adapters_;
+  std::string control_fact_;
   std::shared_ptr<const LayerPlaces> layer_places_;
   size_t slots_;
   bool unified_;

@@ -64,15 +64,25 @@ std::vector<ggml_backend_dev_t> LayerDevices() {
   return gpus.empty() ? integrated : gpus;
 }
 
+// Names that no device has are refused when the model is loaded.
+std::vector<ggml_backend_dev_t> NamedDevices(const std::vector<std::string>& names) {
+  std::vector<ggml_backend_dev_t> devices;
+  for (const std::string& name : names) {
+    ggml_backend_dev_t const device = ggml_backend_dev_by_name(name.c_str());
+    if (device != nullptr) devices.push_back(device);
+  }
+  return devices;
+}
+
 }  // namespace
 
 size_t OffloadedLayers(int32_t gpu_layers, size_t layers) {
   return gpu_layers < 0 ? layers + 1 : std::min(static_cast<size_t>(gpu_layers), layers + 1);
 }
 
-std::vector<GpuDevice> ListGpus() {
+std::vector<GpuDevice> ListGpus(const std::vector<std::string>& names) {
   std::vector<GpuDevice> gpus;
-  for (ggml_backend_dev_t const device : LayerDevices()) {
+  for (ggml_backend_dev_t const device : names.empty() ? LayerDevices() : NamedDevices(names)) {
     GpuDevice gpu;
     gpu.name = ggml_backend_dev_name(device);
     gpu.description = ggml_backend_dev_description(device);

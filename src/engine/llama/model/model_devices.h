@@ -24,8 +24,12 @@ struct GpuDevice {
   bool is_remote = false;  // a worker's
 };
 
-// Returns the devices that libllama puts layers on by itself. The memory is the present one.
-std::vector<GpuDevice> ListGpus();
+// The name in LlamaOptions::devices that stands for no device but the CPU.
+inline constexpr const char* kNoDevice = "none";
+
+// Returns the devices that libllama puts layers on by itself, or those of `names` if there are any.
+// The memory is the present one.
+std::vector<GpuDevice> ListGpus(const std::vector<std::string>& names = {});
 
 // Returns the number of layers on the GPUs, the output layer included. `gpu_layers` and `layers`:
 // as in DevicesText.

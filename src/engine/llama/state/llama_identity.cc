@@ -79,6 +79,9 @@ Result<StateFacts> LlamaIdentity::Facts() const {
   if (std::string places = loaded_->layer_places().Text(); !places.empty()) {
     facts.emplace_back("layers", std::move(places));
   }
+  if (!loaded_->control_fact().empty()) {
+    facts.emplace_back("control_vector", loaded_->control_fact());
+  }
   facts.emplace_back("features", OrEmpty(llama_print_system_info()));
   facts.emplace_back("libraries", ComputingLibraries());
   facts.emplace_back("settings", ComputingSettings());

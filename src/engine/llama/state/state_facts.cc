@@ -76,6 +76,12 @@ StateFacts FactsOf(const LlamaOptions& options) {
                       {"piece_tokens", std::to_string(chunk_tokens)}};
   AppendRope(options, &facts);
   AppendPlaces(options, &facts);
+  // Without them the facts are those of earlier versions, and so are the states on disk.
+  if (!options.kv_overrides.empty()) {
+    std::string list;
+    for (const std::string& text : options.kv_overrides) list += (list.empty() ? "" : ",") + text;
+    facts.emplace_back("kv_overrides", list);
+  }
   return facts;
 }
 
