@@ -18,6 +18,12 @@ namespace {
 // Maximum number of finished answers queued for the prediction of their next turn.
 constexpr size_t kJobsMax = 16;
 
+std::unique_ptr<AnswerParser> ParserOf(const ChatServiceOptions& options,
+                                       const AnswerFormat& format, std::string_view prefilled) {
+  if (!options.parses_answers) return MakePlainParser();
+  return ShowReasoning(options.shown_reasoning, format, MakePrefilledParser(format, prefilled));
+}
+
 }  // namespace
 
 ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template,
@@ -66,9 +72,9 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   AnswerFormat format =
       FindAnswerFormat(*template_, prompt->generation_prompt(), *std::move(callable));
   format.stream_arguments = request.stream && request.eager_calls;
-  StartedChat chat{.generation = {}, .parser = MakePrefilledParser(format, prompt->prefilled())};
+  StartedChat chat{.generation = {}, .parser = ParserOf(options_, format, prompt->prefilled())};
   for (size_t i = 1; i < request.options.answers; ++i) {
-    chat.other_parsers.push_back(MakePrefilledParser(format, prompt->prefilled()));
+    chat.other_parsers.push_back(ParserOf(options_, format, prompt->prefilled()));
   }
   chat.marks = prompt->shape.marks;
   chat.log = options_.prompt.log;

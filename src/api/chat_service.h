@@ -25,6 +25,7 @@
 #include "api/prompt/rolling_window.h"
 #include "base/log.h"
 #include "chat/parse/answer_parser.h"
+#include "chat/parse/shown_reasoning.h"
 #include "chat/template/chat_template.h"
 #include "engine/engine.h"
 #include "sched/scheduler.h"
@@ -63,6 +64,9 @@ struct ChatServiceOptions {
   std::function<void(NamespaceId name_space)> on_adapters = {};
   // After an answer, prefetch the form in which the conversation will come back.
   bool warm = false;
+  ShownReasoning shown_reasoning = ShownReasoning::kApart;
+  // false: all of an answer is content, its reasoning and its calls too.
+  bool parses_answers = true;
 };
 
 class ChatService {

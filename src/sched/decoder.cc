@@ -201,7 +201,9 @@ std::optional<Decoder::AnswerEnd> Decoder::Sample(RunningRequest* request,
 void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const float> logits) {
   const GenerationParams& params = request->request.params;
   request->answer.push_back(token);
-  const std::string text = TokenText(*context_->engine, token, params.control_texts);
+  const std::string text = params.shows_control
+                               ? context_->engine->Piece(token, true)
+                               : TokenText(*context_->engine, token, params.control_texts);
   request->reasoning.Add(text);
   request->cost.reasoning_tokens = request->reasoning.tokens();
   std::optional<TokenLogprob> logprob;

@@ -35,6 +35,7 @@ struct GenerationParams {
   // Control tokens with these texts are part of the answer's text; other control tokens have no
   // text.
   std::vector<std::string> control_texts;
+  bool shows_control = false;  // all control tokens have their text
   // The number of first tokens, besides BOS, that --context-shift keeps when the context is full;
   // -1: the prompt.
   int64_t keep_tokens = 0;
@@ -50,6 +51,7 @@ struct GenerationParams {
   // positions. Only the first answer of a request reports them. REQUIRES: no media in the prompt.
   std::optional<size_t> prompt_logprobs = {};
   ReasoningParams reasoning = {};
+  bool reuse = true;  // what GenerationRequest::reuse is for requests that do not say
 };
 
 // An answer, as a client's callback receives it. Its pointers are valid during the call.

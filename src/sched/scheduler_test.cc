@@ -92,6 +92,16 @@ TEST(Scheduler, ControlTokensHaveNoTextButTheOnesAskedFor) {
   EXPECT_EQ(shown, plain);
 }
 
+TEST(Scheduler, AllControlTokensHaveTheirTextWhereThatIsAskedFor) {
+  FakeEngineOptions options = Bench::EngineOptions(MemoryClass::kHybrid);
+  options.end_one_in = 3;
+  Bench bench(options, {});
+  GenerationRequest request = Bench::Request(Text(300), 40);
+  request.params.ignore_end = true;
+  request.params.shows_control = true;
+  EXPECT_NE(bench.Run(std::move(request)).text.find("<|im_end|>"), std::string::npos);
+}
+
 TEST(Scheduler, ACancelledRequestStopsAtTheNextPieceAndItsCheckpointsStay) {
   Bench bench;
   GenerationRequest request = Bench::Request(Text(3000));

@@ -450,6 +450,7 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   ChatRequest request;
   request.conversation = std::move(*conversation);
   request.params = defaults;
+  request.reuse = defaults.reuse;
   FieldReader fields(body, "");
   fields.Bool("stream", &request.stream);
   ReadEagerCalls(&fields, &request.eager_calls);

@@ -11,6 +11,7 @@
 #include "api/media/media_parts.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
+#include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
@@ -300,7 +301,8 @@ void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::st
   if (list == nullptr) return;
   Json parsed;
   if (list->is_string()) {
-    parsed = Json::parse(list->text(), nullptr, /*allow_exceptions=*/false);
+    // Limited: a text may be nested deeper than the request around it.
+    if (auto read = ParseLimitedJson(list->text(), name)) parsed = *std::move(read);
     list = &parsed;
   }
   const std::string expected = "a list of at most " + std::to_string(kStringsMax) +
@@ -529,6 +531,7 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto conversation = ParseConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
   ChatRequest request;
+  request.reuse = defaults.reuse;
   request.conversation = std::move(*conversation);
   FieldReader fields(body, "");
   std::string model;

@@ -71,6 +71,7 @@ ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
                                                    CompletionDialect dialect,
                                                    CompletionRequest request) {
   FieldReader fields(body, "");
+  request.reuse = defaults.reuse;
   fields.Bool("stream", &request.stream);
   fields.Bool("cache_prompt", &request.reuse);
   fields.Bool("echo", &request.echo);

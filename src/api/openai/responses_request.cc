@@ -444,6 +444,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   if (!explain) return tl::unexpected(explain.error());
   chat.options.explain = *explain;
   chat.params = defaults;
+  chat.reuse = defaults.reuse;
   int64_t tokens_max = -1;
   fields.Integer("max_output_tokens", 0, int64_t{1} << 40, &tokens_max);
   if (tokens_max >= 0) chat.params.tokens_max = static_cast<size_t>(tokens_max);
