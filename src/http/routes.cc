@@ -302,10 +302,14 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
                    return ToResponse(PropsBody(service, served->defaults, served->model));
                  }));
-  server->Handle("GET", "/slots",
-                 WhenLoaded(served, [](const ChatService& service, const HttpRequest&) {
-                   return ToResponse(SlotsBody(service));
-                 }));
+  server->Handle(
+      "GET", "/slots", WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
+        if (!served->shows_slots) {
+          return ErrorResponse(
+              ToApiError({ErrorCode::kUnsupported, "the server was started with --no-slots"}));
+        }
+        return ToResponse(SlotsBody(service));
+      }));
   server->Handle(
       "POST", "/slots/:id",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {

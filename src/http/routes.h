@@ -45,6 +45,7 @@ struct Served {
   InfillOptions infill;                 // without tokens, /infill answers 501
   const KvEvents* kv_events = nullptr;  // null: none are published
   SlotFiles* slot_files = nullptr;      // null: slots are not saved to files
+  bool shows_slots = true;              // false: GET /slots answers 501
   size_t cache_beside_bytes = 0;        // the part of --cache-ram that is not the prefix cache's
   uint64_t disk_bytes_max = 0;          // disk budget; 0: nothing is kept on disk
   GenerationParams defaults;
