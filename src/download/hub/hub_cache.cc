@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -14,6 +15,8 @@ namespace cairn {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kRepoPrefix = "models--";
 
 tl::unexpected<Error> Refused(const fs::path& path, const std::error_code& error) {
   const bool full = error == std::errc::no_space_on_device;
@@ -27,7 +30,7 @@ fs::path Beside(const fs::path& path) {
 }
 
 std::string FolderName(const std::string& repo) {
-  std::string name = "models--" + repo;
+  std::string name = std::string(kRepoPrefix) + repo;
   const size_t slash = name.find('/');
   if (slash != std::string::npos) name.replace(slash, 1, "--");
   return name;
@@ -110,6 +113,22 @@ Status HubCache::WriteRef(const std::string& repo, const std::string& commit) co
   fs::rename(made, ref, error);
   if (error) return Refused(ref, error);
   return {};
+}
+
+std::vector<std::string> HubCache::Repos() const {
+  std::vector<std::string> repos;
+  std::error_code error;
+  for (auto at = fs::directory_iterator(folder_, error); !error && at != fs::directory_iterator();
+       at.increment(error)) {
+    std::string name = at->path().filename().string();
+    if (!name.starts_with(kRepoPrefix)) continue;
+    name.erase(0, kRepoPrefix.size());
+    const size_t dashes = name.find("--");
+    if (dashes == std::string::npos) continue;
+    repos.push_back(name.replace(dashes, 2, "/"));
+  }
+  std::sort(repos.begin(), repos.end());
+  return repos;
 }
 
 std::vector<HubCache::Snapshot> HubCache::List(const std::string& repo) const {

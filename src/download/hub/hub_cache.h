@@ -39,6 +39,9 @@ class HubCache {
   // Notes `commit` as the newest one.
   Status WriteRef(const std::string& repo, const std::string& commit) const;
 
+  // Returns the repositories of which there is something, as "USER/REPO", sorted.
+  std::vector<std::string> Repos() const;
+
   struct Snapshot {
     std::string commit;
     std::vector<HubFile> files;  // those whose content is there, sorted by path

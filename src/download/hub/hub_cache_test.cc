@@ -59,6 +59,14 @@ TEST_F(HubCacheTest, FindsWhatOtherProgramsPutThereTheNewestCommitFirst) {
   EXPECT_TRUE(cache_.List("x/y").empty());
 }
 
+TEST_F(HubCacheTest, ListsItsRepositories) {
+  EXPECT_TRUE(cache_.Repos().empty());
+  Put("c1", "m.gguf", "GGUF1");
+  fs::create_directories(folder_ + "/models--me--my--model");
+  fs::create_directories(folder_ + "/datasets--x--y");
+  EXPECT_EQ(cache_.Repos(), (std::vector<std::string>{"a/b", "me/my--model"}));
+}
+
 TEST_F(HubCacheTest, ALinkWithoutItsBlobIsNotThere) {
   Put("c1", "m.gguf", "GGUF1");
   fs::remove(folder_ + "/models--a--b/blobs/" + Sha256Of("GGUF1"));
