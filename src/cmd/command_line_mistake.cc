@@ -10,6 +10,7 @@
 
 #include "base/join.h"
 #include "base/nearest_word.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/manual.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/short_flags.h"
@@ -28,17 +29,12 @@ struct OtherName {
 constexpr std::array kOtherCommands = {OtherName{"run", "serve"}, OtherName{"start", "serve"},
                                        OtherName{"help", "--help"},
                                        OtherName{"version", "--version"}};
-constexpr std::array kOtherFlags = {OtherName{"--context", "--ctx-size"},
-                                    OtherName{"--context-size", "--ctx-size"},
-                                    OtherName{"--context-length", "--ctx-size"},
-                                    OtherName{"--n-ctx", "--ctx-size"},
-                                    OtherName{"--max-model-len", "--ctx-size"},
-                                    OtherName{"--max-tokens", "--predict"},
-                                    OtherName{"--served-model-name", "--alias"},
-                                    OtherName{"--draft-n", "--spec-draft-n-max"},
-                                    OtherName{"--draft-n-min", "--spec-draft-n-min"},
-                                    OtherName{"--log-disable", "--log-level error"},
-                                    OtherName{"--log-verbose", "--verbose"}};
+constexpr std::array kOtherFlags = {
+    OtherName{"--context", "--ctx-size"},        OtherName{"--context-size", "--ctx-size"},
+    OtherName{"--context-length", "--ctx-size"}, OtherName{"--n-ctx", "--ctx-size"},
+    OtherName{"--max-model-len", "--ctx-size"},  OtherName{"--max-tokens", "--predict"},
+    OtherName{"--served-model-name", "--alias"},
+};
 
 std::string_view HereOf(std::string_view typed, std::span<const OtherName> names) {
   for (const OtherName& name : names) {
@@ -87,7 +83,19 @@ std::string WithoutDashes(std::string_view flag) {
 }
 
 bool Knows(const CLI::App& app, const std::string& flag) {
+  if (app.get_name() == kServe && OwnLlamaFlags().Find(flag).flag != nullptr) return true;
   return app.get_option_no_throw(SpellOutShortFlags({flag}).front()) != nullptr;
+}
+
+// The long names of llama-server's flags, without dashes.
+std::vector<std::string> NamesOfLlamaServer() {
+  std::vector<std::string> names;
+  for (const LlamaFlag& flag : OwnLlamaFlags().flags()) {
+    for (const LlamaFlag::Spelling& spelling : flag.spellings) {
+      if (spelling.name.starts_with("--")) names.push_back(WithoutDashes(spelling.name));
+    }
+  }
+  return names;
 }
 
 // The flag of the command that is nearest to the mistyped one; empty if none is near.
@@ -97,7 +105,7 @@ std::string NearestFlag(const CLI::App& app, const std::string& flag) {
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
   if (app.get_name() == kServe) {
-    for (const std::string& name : LongFormsOfOthers()) names.push_back(WithoutDashes(name));
+    for (std::string& name : NamesOfLlamaServer()) names.push_back(std::move(name));
   }
   const std::string nearest = NearestWord(WithoutDashes(flag), names);
   return nearest.empty() ? "" : "--" + nearest;
@@ -106,9 +114,6 @@ std::string NearestFlag(const CLI::App& app, const std::string& flag) {
 // Returns the text behind the name of an unknown flag; it may be empty.
 std::string HintOf(const CLI::App& app, const std::string& flag) {
   const bool serves = app.get_name() == kServe;
-  if (serves && IsAlwaysSo(WithoutDashes(flag))) {
-    return ", because it is always so here; leave it out";
-  }
   std::string meant(serves ? HereOf(flag, kOtherFlags) : "");
   // One dash before a long name would be a row of short flags.
   if (meant.empty() && Knows(app, "-" + flag)) meant = "-" + flag;
@@ -200,7 +205,8 @@ std::string CommandLineMistake(const CLI::App& app, const std::vector<std::strin
   const Reached reached = Reach(app, arguments);
   std::string why = reached.needs_command() ? OfCommand(reached) : OfArguments(reached);
   if (why.empty()) why = error.what() + HintOfValue(error.what());
-  return reached.way + ": " + HideKeys(std::move(why), arguments) + " (see " + reached.way +
+  const std::string page = reached.app->get_name() == kServe ? "docs/flags.md and " : "";
+  return reached.way + ": " + HideKeys(std::move(why), arguments) + " (see " + page + reached.way +
          " --help)";
 }
 

@@ -92,8 +92,8 @@ TEST(CommandLineMistake, InAFlagNamesTheNearest) {
 TEST(CommandLineMistake, InAFlagOfAnotherServerNamesOurs) {
   EXPECT_EQ(SaidOf("serve -m M.gguf --context-size 4096"),
             "cairn serve: there is no flag --context-size; did you mean --ctx-size?");
-  EXPECT_EQ(SaidOf("serve -m M.gguf --jinja"),
-            "cairn serve: there is no flag --jinja, because it is always so here; leave it out");
+  EXPECT_EQ(SaidOf("serve -m M.gguf --no-contbatching"),
+            "cairn serve: there is no flag --no-contbatching; did you mean --no-cont-batching?");
 }
 
 TEST(CommandLineMistake, InAValueNamesTheNearest) {

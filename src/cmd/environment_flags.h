@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/llama_flags/flag_notes.h"
 
 namespace CLI {
 class App;
@@ -29,7 +30,7 @@ std::string EnvironmentNote(const CLI::Option& option);
 
 struct EnvironmentArguments {
   std::vector<std::string> arguments;  // to be parsed after those of the command line
-  std::vector<std::string> unknown;    // LLAMA_ARG_ names without a flag here, sorted
+  FlagNotes notes;
 };
 
 // `arguments` are those of the command line with short flags expanded. Returns nothing unless the

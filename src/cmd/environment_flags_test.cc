@@ -113,11 +113,43 @@ TEST(EnvironmentFlags, AreIgnoredWhenTheyAreEmptyAndByOtherCommandsAndByHelp) {
 TEST(EnvironmentFlags, ThatNoFlagHasAreToldApart) {
   const auto read = ReadEnvironmentFlags({{"LLAMA_ARG_LOOKUP", "x"},
                                           {"LLAMA_ARG_PORT", "1"},
-                                          {"LLAMA_ARG_NO_PERF", "1"},
+                                          {"LLAMA_ARG_NO_MODEL", "1"},
+                                          {"LLAMA_ARG_TOOLS", "all"},
                                           {"HOME", "/"}},
                                          {"serve"});
   ASSERT_TRUE(read.has_value());
-  EXPECT_EQ(read->unknown, (Words{"LLAMA_ARG_LOOKUP", "LLAMA_ARG_NO_PERF"}));
+  EXPECT_EQ(read->notes.unknown_variables,
+            (Words{"LLAMA_ARG_LOOKUP", "LLAMA_ARG_NO_MODEL", "LLAMA_ARG_TOOLS"}));
+}
+
+TEST(EnvironmentFlags, WithoutEffectHaveALine) {
+  const auto read = ReadEnvironmentFlags(
+      {{"LLAMA_ARG_NO_PERF", "1"}, {"LLAMA_ARG_THREADS_HTTP", "4"}, {"LLAMA_ARG_JINJA", "1"}},
+      {"serve"});
+  ASSERT_TRUE(read.has_value());
+  EXPECT_TRUE(read->arguments.empty());
+  EXPECT_TRUE(read->notes.unknown_variables.empty());
+  ASSERT_EQ(read->notes.lines.size(), 2u);
+  EXPECT_TRUE(
+      read->notes.lines[0].starts_with("environment variable LLAMA_ARG_NO_PERF has no effect"))
+      << read->notes.lines[0];
+}
+
+TEST(EnvironmentFlags, AreTranslatedAsOnTheCommandLine) {
+  ServeOptions options;
+  EXPECT_EQ(Serve({{"LLAMA_ARG_LOAD_MODE", "mlock"},
+                   {"LLAMA_ARG_FLASH_ATTN", "1"},
+                   {"LLAMA_ARG_LOG_VERBOSITY", "2"}},
+                  {"-m", "m"}, &options),
+            "");
+  EXPECT_FALSE(options.llama.use_mmap);
+  EXPECT_TRUE(options.llama.use_mlock);
+  EXPECT_EQ(options.llama.flash_attention, "on");
+  EXPECT_EQ(options.log_level, "warning");
+  const std::string error = Serve({{"LLAMA_ARG_SPLIT_MODE", "rows"}}, {"-m", "m"}, &options);
+  EXPECT_EQ(error,
+            "environment variable LLAMA_ARG_SPLIT_MODE takes none, layer, row or tensor, not "
+            "'rows'; did you mean row?");
 }
 
 TEST(EnvironmentFlags, ShowInTheHelp) {

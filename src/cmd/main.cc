@@ -5,17 +5,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 #include "cmd/cache/cache.h"
 #include "cmd/command_line_mistake.h"
+#include "cmd/completions.h"
 #include "cmd/environment_flags.h"
 #include "cmd/front/front_file.h"
+#include "cmd/llama_flags/llama_command_line.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
 #include "cmd/rpc/rpc_server.h"
+#include "cmd/serve/device/devices_list.h"
+#include "cmd/serve/key_flags.h"
+#include "cmd/serve/models/cached_models.h"
 #include "cmd/serve/models/serve_models.h"
 #include "cmd/serve/serve.h"
-#include "cmd/short_flags.h"
+#include "cmd/serve/source/source_flags.h"
 #include "cmd/top.h"
 #include "cmd/version_text.h"
 #include "media/decode/decode_child.h"
@@ -34,7 +40,30 @@ std::string MovedCommand(const std::vector<std::string>& arguments) {
   return "";
 }
 
-int Serve(const ServeOptions& options, const CLI::App& serve) {
+int Refuse(const std::string& why) {
+  std::fprintf(stderr, "cairn serve: %s (see docs/from_llama_server.md and cairn serve --help)\n",
+               why.c_str());
+  return 1;
+}
+
+// What a command line asks for instead of serving; see LlamaMeaning::instead.
+int Tell(const std::string& what, const CLI::App& app) {
+  if (what == "version") {
+    std::printf("%s\n", VersionText().c_str());
+  } else if (what == "completion-bash") {
+    std::fputs(BashCompletion(app).c_str(), stdout);
+  } else if (what == "list-devices") {
+    std::fputs(DevicesList().c_str(), stdout);
+  } else {
+    std::fputs(CachedModelsList().c_str(), stdout);
+  }
+  return 0;
+}
+
+int Serve(ServeOptions options, const CLI::App& serve) {
+  if (!NamesModel(options) && !options.models.given()) {
+    options.models.cached = !CachedModels().empty();
+  }
   if (options.models.given()) return RunServeModels(options, GivenFlags(serve));
   return RunServe(options);
 }
@@ -74,15 +103,15 @@ int Main(std::vector<std::string> arguments) {
   ManualOptions manual_options;
   const CLI::App* manual = AddManual(&app, &manual_options);
 
-  arguments = SpellOutShortFlags(std::move(arguments));
-  const auto environment = ReadEnvironmentFlags(ProcessEnvironment(), arguments);
-  if (!environment) {
-    std::fprintf(stderr, "cairn serve: %s (see cairn serve --help)\n",
-                 environment.error().message.c_str());
-    return 1;
-  }
+  auto line = ReadLlamaFlags(*serve, arguments);
+  if (!line) return Refuse(HideKeys(line.error().message, shown));
+  if (!line->instead.empty()) return Tell(line->instead, app);
+  arguments = std::move(line->arguments);
+  auto environment = ReadEnvironmentFlags(ProcessEnvironment(), arguments);
+  if (!environment) return Refuse(environment.error().message);
   arguments.insert(arguments.end(), environment->arguments.begin(), environment->arguments.end());
-  serve_options.unknown_variables = environment->unknown;
+  serve_options.flag_notes = std::move(line->notes);
+  AppendNotes(std::move(environment->notes), &serve_options.flag_notes);
   std::reverse(arguments.begin(), arguments.end());  // in the order that CLI11 expects
   try {
     app.parse(arguments);

@@ -1,92 +1,33 @@
 #include "cmd/short_flags.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+
+#include "cmd/llama_flags/llama_flag_table.h"
 
 namespace cairn {
 namespace {
 
-struct ShortFlag {
-  std::string_view short_form;
-  std::string_view long_form;
-};
-
-constexpr std::array<ShortFlag, 44> kShortFlags{{
-    {"-hf", "--hf-repo"},
-    {"-hfr", "--hf-repo"},
-    {"-hff", "--hf-file"},
-    {"-hft", "--hf-token"},
-    {"-mu", "--model-url"},
-    {"-ngl", "--gpu-layers"},
-    {"-fa", "--flash-attn"},
-    {"-ctk", "--cache-type-k"},
-    {"-ctv", "--cache-type-v"},
-    {"-ot", "--override-tensor"},
-    {"-ncmoe", "--n-cpu-moe"},
-    {"-cmoe", "--cpu-moe"},
-    {"-sm", "--split-mode"},
-    {"-ts", "--tensor-split"},
-    {"-mg", "--main-gpu"},
-    {"-fit", "--fit"},
-    {"-fitt", "--fit-target"},
-    {"-fitc", "--fit-ctx"},
-    {"-np", "--parallel"},
-    {"-ub", "--ubatch-size"},
-    {"-tb", "--threads-batch"},
-    {"-nkvo", "--no-kv-offload"},
-    {"-kvu", "--kv-unified"},
-    {"-no-kvu", "--no-kv-unified"},
-    {"-nr", "--no-repack"},
-    {"-cram", "--cache-ram"},
-    {"-cms", "--checkpoint-min-step"},
-    {"-cpent", "--checkpoint-every-nt"},
-    {"-ctxcp", "--ctx-checkpoints"},
-    {"-jf", "--json-schema-file"},
-    {"-md", "--spec-draft-model"},
-    {"-ngld", "--spec-draft-ngl"},
-    {"-td", "--spec-draft-threads"},
-    {"-ctkd", "--spec-draft-type-k"},
-    {"-ctvd", "--spec-draft-type-v"},
-    {"-mm", "--mmproj"},
-    {"-mmu", "--mmproj-url"},
-    {"-hfd", "--spec-draft-hf"},
-    {"-hfrd", "--spec-draft-hf"},
-    {"--hf-repo-draft", "--spec-draft-hf"},
-    {"--n-gpu-layers", "--gpu-layers"},
-    {"--n-predict", "--predict"},
-    {"--temperature", "--temp"},
-    {"--n-gpu-layers-draft", "--spec-draft-ngl"},
-}};
-
-constexpr std::array<std::string_view, 6> kAlwaysSo = {"jinja", "metrics",       "slots",
-                                                       "props", "cont-batching", "warmup"};
+// The flag's name for the command-line library; empty if it is not one flag here.
+std::string NameOf(const LlamaFlag& flag) {
+  if (flag.is_plain()) return flag.here;
+  const std::string own = flag.option();
+  const bool is_own = std::any_of(flag.spellings.begin(), flag.spellings.end(),
+                                  [&](const auto& spelling) { return spelling.name == own; });
+  return is_own ? own : "";
+}
 
 }  // namespace
 
 std::vector<std::string> SpellOutShortFlags(std::vector<std::string> arguments) {
+  constexpr size_t kLetterBytes = 2;  // "-c", which the library parses itself
   for (std::string& argument : arguments) {
-    const size_t equals = argument.find('=');
-    const std::string name = argument.substr(0, equals);
-    for (const ShortFlag& flag : kShortFlags) {
-      if (name != flag.short_form) continue;
-      argument.replace(0, name.size(), flag.long_form);
-      break;
-    }
+    const std::string name = argument.substr(0, argument.find('='));
+    const LlamaFlagTable::Found found = OwnLlamaFlags().Find(name);
+    if (found.flag == nullptr || name.size() <= kLetterBytes) continue;
+    const std::string here = found.negates ? found.flag->negation() : NameOf(*found.flag);
+    if (!here.empty()) argument.replace(0, name.size(), here);
   }
   return arguments;
-}
-
-std::vector<std::string> LongFormsOfOthers() {
-  std::vector<std::string> names;
-  for (const ShortFlag& flag : kShortFlags) {
-    if (flag.short_form.starts_with("--")) names.emplace_back(flag.short_form);
-  }
-  return names;
-}
-
-bool IsAlwaysSo(std::string_view name) {
-  return std::find(kAlwaysSo.begin(), kAlwaysSo.end(), name) != kAlwaysSo.end();
 }
 
 }  // namespace cairn

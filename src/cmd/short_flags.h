@@ -1,24 +1,18 @@
-// Expands llama-server's short flags of several letters (-ngl 99), which the command-line library
-// would parse as -n -g -l, and its other names of our flags.
+// Replaces llama-server's other spellings of our flags: its short ones of several letters (-ngl
+// 99), which the command-line library would parse as -n -g -l, and its other long names. For
+// commands other than `serve`, whose line cmd/llama_flags/llama_command_line.h reads.
 
 #ifndef CAIRN_CMD_SHORT_FLAGS_H_
 #define CAIRN_CMD_SHORT_FLAGS_H_
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace cairn {
 
-// Returns `arguments` with every short flag of several letters replaced by its long form.
+// Returns `arguments` with every such spelling replaced by the name here. What has no flag here, or
+// is translated, stays.
 std::vector<std::string> SpellOutShortFlags(std::vector<std::string> arguments);
-
-// Returns the long names of llama-server that have another long form here, such as --n-gpu-layers.
-std::vector<std::string> LongFormsOfOthers();
-
-// Returns whether `name`, without dashes, is a flag of llama-server for what is always so here,
-// such as jinja.
-bool IsAlwaysSo(std::string_view name);
 
 }  // namespace cairn
 

@@ -16,11 +16,15 @@ TEST(ShortFlags, LeavesValuesAndUnknownFlagsAlone) {
             (std::vector<std::string>{"-c", "4096", "-x", "fa"}));
 }
 
-TEST(ShortFlags, OfLlamaServerWithAnotherLongNameAreListed) {
-  for (const std::string& name : LongFormsOfOthers()) {
-    EXPECT_TRUE(name.starts_with("--")) << name;
-    EXPECT_NE(SpellOutShortFlags({name}).front(), name);
-  }
+TEST(ShortFlags, AndOtherLongNamesBecomeOurs) {
+  EXPECT_EQ(
+      SpellOutShortFlags({"--n-gpu-layers", "9", "--temperature=1", "-nkvo", "--no-webui"}),
+      (std::vector<std::string>{"--gpu-layers", "9", "--temp=1", "--no-kv-offload", "--no-ui"}));
+}
+
+TEST(ShortFlags, WithoutAFlagHereStay) {
+  EXPECT_EQ(SpellOutShortFlags({"-to", "600", "-cb"}),
+            (std::vector<std::string>{"-to", "600", "-cb"}));
 }
 
 }  // namespace

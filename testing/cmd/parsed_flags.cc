@@ -6,18 +6,20 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/short_flags.h"
+#include "cmd/llama_flags/llama_command_line.h"
 
 namespace cairn::test {
 
 ServeOptions ParsedFlags(const std::string& flags) {
   ServeOptions options;
   CLI::App app;
-  AddServe(&app, &options);
+  const CLI::App* const serve = AddServe(&app, &options);
   std::vector<std::string> arguments = {"serve"};
   std::istringstream words(flags);
   for (std::string word; words >> word;) arguments.push_back(word);
-  arguments = SpellOutShortFlags(std::move(arguments));
+  auto line = ReadLlamaFlags(*serve, arguments);
+  if (!line) throw CLI::ValidationError(line.error().message);
+  arguments = std::move(line->arguments);
   std::reverse(arguments.begin(), arguments.end());
   app.parse(arguments);
   return options;

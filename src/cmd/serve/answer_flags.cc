@@ -2,7 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/json.h"
@@ -15,6 +19,13 @@ namespace cairn {
 namespace {
 
 constexpr const char* kGroup = "Sampling and answers (defaults that requests override)";
+constexpr std::string_view kUsualEffort = "default";
+
+std::vector<std::string> EffortWords() {
+  std::vector<std::string> words = ReasoningEfforts();
+  words.emplace_back(kUsualEffort);
+  return words;
+}
 
 template <typename T>
 void Add(CLI::App* serve, const char* names, T* target, const char* help) {
@@ -68,7 +79,41 @@ void AddRarer(CLI::App* serve, SamplingParams* sampling) {
       ->group(kGroup);
 }
 
-void AddDry(CLI::App* serve, DryParams* dry) {
+std::vector<std::string> ReadEscapes(bool escape, std::vector<std::string> texts) {
+  if (!escape) return texts;
+  for (std::string& text : texts) text = Unescaped(text);
+  return texts;
+}
+
+// --escape comes first: the library sets flags in the order in which they are added.
+void AddTexts(CLI::App* serve, ServeOptions* options) {
+  serve
+      ->add_flag(
+          "-e,--escape,!--no-escape", options->escape,
+          "Read \\n, \\t and the like in --dry-sequence-breaker and --reverse-prompt as what "
+          "they stand for (on)")
+      ->group(kGroup);
+  serve
+      ->add_option_function<std::vector<std::string>>(
+          "-r,--reverse-prompt",
+          [options](std::vector<std::string> texts) {
+            options->defaults.stop_texts = ReadEscapes(options->escape, std::move(texts));
+          },
+          "Stop text of requests that name none; may be repeated")
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  serve
+      ->add_flag("--special", options->defaults.shows_control,
+                 "Show the control tokens of an answer (-sp), all but the one that ends it")
+      ->group(kGroup);
+  serve
+      ->add_flag("--cache-prompt,!--no-cache-prompt", options->defaults.reuse,
+                 "Reuse what was read before (on), for requests that do not say so themselves")
+      ->group(kGroup);
+}
+
+void AddDry(CLI::App* serve, ServeOptions* options) {
+  DryParams* const dry = &options->defaults.sampling.dry;
   Add(serve, "--dry-multiplier", &dry->multiplier,
       "DRY: multiplier of the penalty for repeated sequences (0: off)");
   Add(serve, "--dry-base", &dry->base,
@@ -80,9 +125,9 @@ void AddDry(CLI::App* serve, DryParams* dry) {
   serve
       ->add_option_function<std::vector<std::string>>(
           "--dry-sequence-breaker",
-          [dry](std::vector<std::string> breakers) {
+          [options, dry](std::vector<std::string> breakers) {
             std::erase(breakers, "none");
-            dry->breakers = std::move(breakers);
+            dry->breakers = ReadEscapes(options->escape, std::move(breakers));
           },
           "DRY: text that breaks a sequence; may be repeated; 'none' for none (default: newline, "
           "colon, quote, star)")
@@ -154,13 +199,44 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
       ->group(kGroup);
 }
 
-void AddReasoning(CLI::App* serve, ServeOptions* options) {
+void AddReasoningShape(CLI::App* serve, ServeOptions* options) {
   serve
-      ->add_option("--reasoning-effort", options->reasoning_effort,
-                   "Reasoning effort: none, minimal, low, medium, high, xhigh, max (default: the "
-                   "template's own, with reasoning on)")
-      ->check(CLI::IsMember(ReasoningEfforts()))
+      ->add_option("--reasoning", options->reasoning,
+                   "Reasoning in chats (-rea): on, off, or auto, which is on where the template's "
+                   "switch decides it")
+      ->check(CLI::IsMember({"on", "off", "auto"}))
+      ->capture_default_str()
       ->group(kGroup);
+  serve
+      ->add_option_function<std::string>(
+          "--reasoning-effort",
+          [options](const std::string& effort) {
+            options->reasoning_effort = effort == kUsualEffort ? "" : effort;
+          },
+          "Reasoning effort: none, minimal, low, medium, high, xhigh, max, or default, which is "
+          "the template's own, with reasoning on")
+      ->check(CLI::IsMember(EffortWords()))
+      ->group(kGroup);
+  serve
+      ->add_option("--reasoning-format", options->reasoning_format,
+                   "Where an answer has its reasoning: apart from the content (auto, deepseek), in "
+                   "the content with its tags (none), or both (deepseek-legacy)")
+      ->check(CLI::IsMember({"auto", "deepseek", "none", "deepseek-legacy"}))
+      ->capture_default_str()
+      ->group(kGroup);
+  serve
+      ->add_flag(
+          "--reasoning-preserve,!--no-reasoning-preserve", options->reasoning_preserve,
+          "Keep the reasoning of earlier turns in the prompt, where the template can (default: "
+          "the template's own way)")
+      ->group(kGroup);
+  serve
+      ->add_flag("--skip-chat-parsing,!--no-skip-chat-parsing", options->skip_chat_parsing,
+                 "Return all of an answer as content, its reasoning and its tool calls too")
+      ->group(kGroup);
+}
+
+void AddReasoning(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option_function<int64_t>(
           "--reasoning-budget",
@@ -213,14 +289,67 @@ void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
                    "Maximum number of tokens to generate per answer (-1: no limit)")
       ->group(kGroup);
   serve
-      ->add_option("-s,--seed", options->defaults.sampling.seed,
-                   "Sampling seed (default: a new one for every request)")
+      ->add_option_function<int64_t>(
+          "-s,--seed",
+          [options](int64_t seed) {
+            options->defaults.sampling.seed = static_cast<uint32_t>(seed);
+          },
+          "Sampling seed (-1, the default: a new one for every request)")
+      ->check(CLI::Range(int64_t{-1}, int64_t{UINT32_MAX}))
+      ->type_name("N")
       ->group(kGroup);
   AddUsual(serve, &options->defaults.sampling);
   AddRarer(serve, &options->defaults.sampling);
-  AddDry(serve, &options->defaults.sampling.dry);
+  AddTexts(serve, options);
+  AddDry(serve, options);
   AddShape(serve, options);
+  AddReasoningShape(serve, options);
   AddReasoning(serve, options);
+}
+
+std::string TemplateKwargsOf(const ServeOptions& options) {
+  Json kwargs = Json::object();
+  if (options.reasoning == "on") {
+    kwargs = {{"enable_thinking", true}, {"thinking", true}, {"thinking_mode", "enabled"}};
+  }
+  if (options.reasoning_preserve) {
+    // The names that templates have for it.
+    const bool keeps = *options.reasoning_preserve;
+    for (const char* name : {"preserve_thinking", "keep_past_thinking"}) kwargs[name] = keeps;
+    for (const char* name : {"clear_thinking", "drop_thinking", "truncate_history_thinking"}) {
+      kwargs[name] = !keeps;
+    }
+  }
+  if (kwargs.empty()) return options.template_kwargs_json;
+  if (!options.template_kwargs_json.empty()) {
+    kwargs.update(Json::parse(options.template_kwargs_json));  // it was parsed as a flag
+  }
+  return ToText(kwargs);
+}
+
+std::string Unescaped(const std::string& text) {
+  constexpr std::array<std::pair<char, char>, 6> kLetters = {
+      {{'n', '\n'}, {'r', '\r'}, {'t', '\t'}, {'\'', '\''}, {'"', '"'}, {'\\', '\\'}}};
+  std::string read;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char next = i + 1 < text.size() ? text[i + 1] : '\0';
+    const auto* const known = std::find_if(kLetters.begin(), kLetters.end(),
+                                           [next](const auto& pair) { return pair.first == next; });
+    uint8_t byte = 0;
+    const char* const digits = text.data() + std::min(i + 2, text.size());
+    const char* const end = text.data() + std::min(i + 4, text.size());
+    if (text[i] == '\\' && known != kLetters.end()) {
+      read += known->second;
+      ++i;
+    } else if (text[i] == '\\' && next == 'x' && digits + 2 == end &&
+               std::from_chars(digits, end, byte, 16).ptr == end) {
+      read += static_cast<char>(byte);
+      i += 3;
+    } else {
+      read += text[i];
+    }
+  }
+  return read;
 }
 
 Result<std::string> AnswerGrammarOf(const ServeOptions& options) {

@@ -26,7 +26,11 @@ void AddDraftModelFlags(CLI::App* serve, ServeOptions* options) {
       ->group(kGroup);
   serve
       ->add_option("--spec-draft-ngl,--gpu-layers-draft", options->draft_gpu_layers,
-                   "Number of layers of the draft model to keep on the GPU (-ngld; negative: all)")
+                   "Number of layers of the draft model to keep on the GPU (-ngld): auto, all, or "
+                   "a number (negative: all)")
+      ->transform([](const std::string& text) {
+        return text == "auto" || text == "all" ? std::string("-1") : text;
+      })
       ->group(kGroup);
   serve
       ->add_option("--spec-draft-threads,--threads-draft", options->draft_threads,

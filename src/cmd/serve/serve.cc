@@ -16,7 +16,6 @@
 #include "api/prompt/message_starts.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
-#include "base/join.h"
 #include "base/process/try_work.h"
 #include "cache/resume.h"
 #include "cmd/progress_line.h"
@@ -82,7 +81,7 @@ class ServeRun {
   Status Run() {
     auto policies = MakePolicies(options_);
     if (!policies) return tl::unexpected(policies.error());
-    WarnOfUnknownVariables();
+    LogFlagNotes(options_.flag_notes, logger_.sink());
     auto script = ReadScript(options_.script_path);
     if (!script) return tl::unexpected(script.error());
     script_ = std::move(*script);
@@ -241,12 +240,6 @@ class ServeRun {
     return {};
   }
 
-  void WarnOfUnknownVariables() const {
-    if (options_.unknown_variables.empty()) return;
-    logger_->warn("ignoring environment variables of llama-server without a flag here: {}",
-                  JoinNames(options_.unknown_variables));
-  }
-
   // REQUIRES: keys_mutex_ is held.
   void NameKeys() {
     if (served_.service.load(std::memory_order_acquire) == nullptr || !disk_.outlives()) return;
@@ -340,6 +333,7 @@ class ServeRun {
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
+    served_.shows_slots = options_.slots_route;
     served_.drain.SetDelay(static_cast<double>(options_.drain_delay_s) * 1000);
     if (options_.responses_store_mib > 0 && options_.responses_ttl_s > 0) {
       served_.responses = std::make_unique<StoredResponses>(
@@ -350,7 +344,7 @@ class ServeRun {
     served_.request_log.SetHintLog(logger_.sink());
     served_.refusals.SetLog(logger_.sink());
     AddRoutes(http_.get(), &served_);
-    AddPageRoutes(http_.get(), BuiltPage());
+    if (options_.page) AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
     if (options_.insecure && keys_->empty()) {
       logger_->warn(
@@ -443,7 +437,7 @@ class ServeRun {
 
   LlamaOptions LlamaOptionsOf() const {
     LlamaOptions llama = options_.llama;
-    llama.adapters = AdapterFilesOf(options_.adapters).value();  // checked at the start
+    FillAdapters(options_.adapters, &llama);  // they were checked at the start
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
     llama.rollback_states = RollbackStatesOf(options_);

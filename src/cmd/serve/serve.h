@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cmd/llama_flags/flag_notes.h"
 #include "cmd/serve/adapters/adapter_options.h"
 #include "cmd/serve/events/kv_event_options.h"
 #include "cmd/serve/media/media_options.h"
@@ -50,7 +51,9 @@ struct ServeOptions {
   std::string ssl_key_file;
   bool insecure = false;
   std::vector<std::string> cors_origins;
-  std::string api_prefix;  // empty for none
+  std::string api_prefix;   // empty for none
+  bool page = true;         // serve the web page
+  bool slots_route = true;  // answer GET /slots
   size_t max_body_mib = 64;
   size_t max_streams = 0;  // per key; 0 for no limit
 
@@ -97,8 +100,13 @@ struct ServeOptions {
   std::string json_schema;
   std::string json_schema_file;  // overrides json_schema
   int64_t predict = -1;
-  std::string reasoning_effort;      // empty for the template's default
+  std::string reasoning_effort;    // empty for the template's default
+  std::string reasoning = "auto";  // on, off, or as the template has it
+  std::optional<bool> reasoning_preserve;
+  std::string reasoning_format = "auto";  // see ShownReasoning
+  bool skip_chat_parsing = false;
   std::string template_kwargs_json;  // a JSON object as text, or empty
+  bool escape = true;  // read \n and the like in texts of flags as what they stand for
   size_t queue_limit = 64;
   double prefill_share = 0.5;
   double request_timeout_s = 0;  // 0 for none
@@ -122,7 +130,8 @@ struct ServeOptions {
   bool verbose = false;
   std::string log_format = "human";
   std::string log_level = "info";
-  std::vector<std::string> unknown_variables;  // variables of llama-server without a flag here
+  std::string log_file;  // lines are written there too; empty for none
+  FlagNotes flag_notes;  // what the start says about flags of llama-server
 };
 
 // Returns the number of slots of the flags; by default four, as in llama-server, or one with

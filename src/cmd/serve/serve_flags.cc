@@ -26,6 +26,14 @@ void AddModelFlags(CLI::App* serve, LlamaOptions* llama) {
   const std::string group = "Model";
   AddDeviceFlags(serve, llama);
   serve
+      ->add_option("--override-kv", llama->kv_overrides,
+                   "Replace metadata of the model's file: KEY=TYPE:VALUE, of the types int, float, "
+                   "bool and str, such as tokenizer.ggml.add_bos_token=bool:false; several are "
+                   "separated by commas, or the flag is repeated")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(group);
+  serve
       ->add_flag("--mmap,!--no-mmap", llama->use_mmap,
                  "Map the model file into memory instead of reading it")
       ->group(group);
@@ -240,7 +248,15 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
-void AddPrefillFlag(CLI::App* serve, ServeOptions* options) {
+void AddRouteFlags(CLI::App* serve, ServeOptions* options) {
+  serve
+      ->add_flag("--ui,!--no-ui", options->page,
+                 "Serve the web page at / (on); the APIs answer in any case")
+      ->group("Server");
+  serve
+      ->add_flag("--slots,!--no-slots", options->slots_route,
+                 "Answer GET /slots (on), which shows what the slots are doing, without texts")
+      ->group("Server");
   serve
       ->add_flag("--prefill-assistant,!--no-prefill-assistant", options->prefill_assistant,
                  "Continue the last message if it is the assistant's, in OpenAI's and Anthropic's "
@@ -276,6 +292,10 @@ void AddLogFlags(CLI::App* serve, ServeOptions* options) {
           "request's figures as fields); neither contains text of prompts or answers")
       ->check(CLI::IsMember({"human", "json"}))
       ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--log-file", options->log_file,
+                   "File that the lines of the log are appended to, besides standard error")
       ->group(group);
   serve
       ->add_option("--log-level", options->log_level,
@@ -351,7 +371,7 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   AddRemoteStoreFlags(serve, &options->remote);
   AddRemoteTierFlags(serve, &options->remote);
   AddServerFlags(serve, options);
-  AddPrefillFlag(serve, options);
+  AddRouteFlags(serve, options);
   AddTextFlags(serve, options);
   AddResponsesFlags(serve, options);
   AddLogFlags(serve, options);
@@ -366,8 +386,9 @@ CLI::App* AddServe(CLI::App* app, ServeOptions* options) {
   serve->footer(
       PolicyHelp() +
       "\n"
-      "Flags that llama-server also has keep its names, short forms (-ngl, -fa, -ctk …)\n"
-      "and environment variables (Env above); the command line overrides the environment.\n"
+      "All flags of llama-server are taken, with its names, short forms (-ngl, -fa, -ctk …)\n"
+      "and environment variables (Env above); docs/from_llama_server.md says what becomes of\n"
+      "each. The command line overrides the environment.\n"
       "Not supported: video.\n\n"
       "Example: cairn serve -m model.gguf -c 32768 --port 8080");
   return serve;

@@ -5,6 +5,7 @@
 
 #include "cache/resume.h"
 #include "cmd/serve/adapters/adapter_flags.h"
+#include "cmd/serve/answer_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
@@ -41,6 +42,9 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   if (Status good = CheckDraftFlags(options); !good) return tl::unexpected(good.error());
   if (Status good = CheckSourceFlags(options); !good) return tl::unexpected(good.error());
   if (const auto files = AdapterFilesOf(options.adapters); !files) {
+    return tl::unexpected(files.error());
+  }
+  if (const auto files = ControlFilesOf(options.adapters); !files) {
     return tl::unexpected(files.error());
   }
   if (Status good = CheckMediaFlags(options.media); !good) return tl::unexpected(good.error());
@@ -106,8 +110,11 @@ ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies&
   service.prompt.volatile_text = policies.volatile_text;
   service.prompt.prefill_assistant = options.prefill_assistant;
   service.prompt.cuts_overflow = options.context_overflow == "truncate";
-  service.prompt.reasoning_effort = options.reasoning_effort;
-  service.prompt.template_kwargs_json = options.template_kwargs_json;
+  service.prompt.reasoning_effort = options.reasoning == "off" ? "none" : options.reasoning_effort;
+  service.prompt.template_kwargs_json = TemplateKwargsOf(options);
+  service.shown_reasoning =
+      ParseShownReasoning(options.reasoning_format).value_or(ShownReasoning::kApart);
+  service.parses_answers = !options.skip_chat_parsing;
   // With --reuse exact, a conversation's prompt must not depend on earlier requests.
   if (policies.reuse == ReuseMode::kExact) {
     service.answer_bytes_max = 0;

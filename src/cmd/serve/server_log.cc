@@ -1,6 +1,8 @@
 #include "cmd/serve/server_log.h"
 
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 
 #include <array>
@@ -111,6 +113,10 @@ ServerLog::ServerLog(LogFormat format, LogLevel level,
       always_(std::make_shared<spdlog::logger>("always", sink)) {
   sink->set_formatter(MakeFormatter(format));
   for (const auto& logger : {lines_, requests_}) logger->set_level(ToSpdlog(level));
+  // A file shows a line at once, and keeps it when the process is killed.
+  for (const auto& logger : {lines_, requests_, always_}) {
+    logger->flush_on(spdlog::level::trace);
+  }
   always_->set_level(spdlog::level::trace);
 }
 
@@ -137,8 +143,23 @@ void ServerLog::SayFailed(const Error& error) const {
 
 ServerLog MakeServerLog(const ServeOptions& options) {
   const LogFormat format = ParseLogFormat(options.log_format).value_or(LogFormat::kHuman);
-  const LogLevel level = ParseLogLevel(options.log_level).value_or(LogLevel::kInfo);
-  return {format, options.verbose ? LogLevel::kDebug : level};
+  const LogLevel level = options.verbose
+                             ? LogLevel::kDebug
+                             : ParseLogLevel(options.log_level).value_or(LogLevel::kInfo);
+  if (options.log_file.empty()) return {format, level};
+  const auto sinks = std::make_shared<spdlog::sinks::dist_sink_mt>();
+  sinks->add_sink(std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+  std::string complaint;
+  try {
+    sinks->add_sink(std::make_shared<spdlog::sinks::basic_file_sink_mt>(options.log_file));
+  } catch (const spdlog::spdlog_ex& error) {
+    complaint = error.what();
+  }
+  ServerLog log(format, level, sinks);
+  if (!complaint.empty()) {
+    log->warn("--log-file is not written, the log is on standard error alone: {}", complaint);
+  }
+  return log;
 }
 
 }  // namespace cairn

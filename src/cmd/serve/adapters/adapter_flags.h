@@ -1,4 +1,5 @@
-// The flags of `cairn serve` for LoRA adapters, and the names of the adapters' states on disk.
+// The flags of `cairn serve` for LoRA adapters and control vectors, and the names of the adapters'
+// states on disk.
 
 #ifndef CAIRN_CMD_SERVE_ADAPTERS_ADAPTER_FLAGS_H_
 #define CAIRN_CMD_SERVE_ADAPTERS_ADAPTER_FLAGS_H_
@@ -28,6 +29,12 @@ void AddAdapterFlags(CLI::App* serve, AdapterOptions* options);
 // Returns the files of the flags in the order of their numbers: those of --lora, then those of
 // --lora-scaled. kInvalidArgument: a word is not of the form FILE:SCALE.
 Result<std::vector<LlamaOptions::AdapterFile>> AdapterFilesOf(const AdapterOptions& options);
+
+// Returns the control vectors of the flags. Errors likewise.
+Result<std::vector<LlamaOptions::ControlFile>> ControlFilesOf(const AdapterOptions& options);
+
+// Sets both in `llama`. REQUIRES: the two functions above return no error.
+void FillAdapters(const AdapterOptions& options, LlamaOptions* llama);
 
 // The namespaces whose states get a name on disk: those of the keys, and those of the keys and sets
 // of adapters that requests have asked for. A name depends on the key, the contents of the adapters

@@ -35,6 +35,26 @@ TEST(AdapterFlags, AreThoseOfLlamaServer) {
   }
 }
 
+TEST(ControlFlags, AreThoseOfLlamaServer) {
+  LlamaOptions llama;
+  FillAdapters(ParsedFlags("--control-vector a.gguf,b.gguf --control-vector-scaled c.gguf:-0.5 "
+                           "--control-vector-layer-range 3 9 -m m.gguf")
+                   .adapters,
+               &llama);
+  ASSERT_EQ(llama.control_vectors.size(), 3u);
+  EXPECT_EQ(llama.control_vectors[1].path, "b.gguf");
+  EXPECT_EQ(llama.control_vectors[2].scale, -0.5F);
+  EXPECT_EQ(llama.control_layer_first, 3);
+  EXPECT_EQ(llama.control_layer_last, 9);
+}
+
+TEST(ControlFlags, ThatDoNotFitAreRefused) {
+  for (const char* wrong : {"--control-vector-scaled a.gguf", "--control-vector-layer-range 1 2",
+                            "--control-vector a.gguf --control-vector-layer-range 9 3"}) {
+    EXPECT_FALSE(ControlFilesOf(ParsedFlags(wrong).adapters).has_value()) << wrong;
+  }
+}
+
 class AdapterNamesTest : public ::testing::Test {
  protected:
   std::map<NamespaceId, uint64_t> Names(const AdapterSets* sets) const {

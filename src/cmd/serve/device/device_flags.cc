@@ -41,6 +41,13 @@ void AddLayerFlags(CLI::App* serve, LlamaOptions* llama) {
 
 void AddSplitFlags(CLI::App* serve, LlamaOptions* llama) {
   serve
+      ->add_option("--device", llama->devices,
+                   "Devices to put layers on (-dev), separated by commas; none: the CPU computes "
+                   "everything. `cairn serve --list-devices` lists them (default: all GPUs)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group(kGroup);
+  serve
       ->add_option("--split-mode", llama->split_mode,
                    "How to split the model across GPUs (-sm): none, layer, row, tensor")
       ->group(kGroup);

@@ -12,7 +12,9 @@
 #include "base/nearest_word.h"
 #include "base/number_text.h"
 #include "base/read_file.h"
-#include "cmd/short_flags.h"
+#include "cmd/llama_flags/llama_flag_table.h"
+#include "cmd/llama_flags/llama_translation.h"
+#include "cmd/serve/models/cached_models.h"
 #include "router/presets/ini_file.h"
 
 namespace cairn {
@@ -38,14 +40,6 @@ constexpr std::array<std::string_view, 3> kSources = {"--model", "--hf-repo", "-
 template <typename Names>
 bool IsOneOf(std::string_view name, const Names& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-std::optional<bool> ParseBool(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kTrue = {"1", "true", "on", "yes", "enabled"};
-  constexpr std::array<std::string_view, 5> kFalse = {"0", "false", "off", "no", "disabled"};
-  if (IsOneOf(text, kTrue)) return true;
-  if (IsOneOf(text, kFalse)) return false;
-  return std::nullopt;
 }
 
 std::vector<std::string> SplitList(const std::string& text) {
@@ -109,20 +103,17 @@ class SectionReader {
     const auto known = ReadRouterKey(section, key, value, entry);
     if (!known) return tl::unexpected(known.error());
     if (*known) return {};
-    const auto is = ParseBool(value);
-    if (IsAlwaysSo(key) && is == true) {
-      ignored_.insert(key);
-      return {};
+    if (const LlamaFlagTable::Found found = FindLlamaFlag(key); found.flag != nullptr) {
+      return ReadLlamaKey(section, {key, value}, found, flags);
     }
+    const auto is = ParseSwitchWord(value);
     bool negated = false;
     const CLI::Option* const option = FindOption(key, &negated);
     if (option == nullptr) {
       return Wrong(section, "there is no flag '" + key + "'" + DidYouMean(key, Names()));
     }
     const std::string flag = FlagName(*option);
-    if (IsOneOf(flag, kRouterFlags) && flag != "--cache-ram") {
-      return Wrong(section, "'" + key + "' is the router's, not a model's; give it as " + flag);
-    }
+    if (IsOneOf(flag, kRouterFlags) && flag != "--cache-ram") return OfRouter(section, key, flag);
     if (!IsSwitch(*option)) {
       flags->Set(flag, {value});
       return {};
@@ -130,6 +121,67 @@ class SectionReader {
     if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
     flags->Set(flag, {*is != negated ? "true" : "false"});
     return {};
+  }
+
+  // A key and its value.
+  using Entry = std::pair<std::string, std::string>;
+
+  // Finds the flag of "ctx-size", "c", "ngl", "no-mmap" or "LLAMA_ARG_CTX_SIZE" in llama-server.
+  static LlamaFlagTable::Found FindLlamaFlag(const std::string& key) {
+    const LlamaFlagTable& table = OwnLlamaFlags();
+    if (const LlamaFlag* const flag = table.FindVariable(key)) return {flag, false};
+    const LlamaFlagTable::Found found = table.Find("--" + key);
+    return found.flag != nullptr ? found : table.Find("-" + key);
+  }
+
+  Status ReadLlamaKey(const std::string& section, const Entry& entry,
+                      const LlamaFlagTable::Found& found, Flags* flags) {
+    const auto& [key, value] = entry;
+    LlamaUse use{found.flag, "'" + key + "'", found.negates, {}};
+    const size_t wanted = found.flag->values.size();
+    if (wanted == 0) {
+      const auto is = ParseSwitchWord(value);
+      if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
+      use.negates = found.negates == *is;
+    } else if (wanted == 1) {
+      use.values = {value};
+    } else {
+      std::istringstream words(value);
+      for (std::string word; words >> word;) use.values.push_back(word);
+      if (use.values.size() != wanted) {
+        return Wrong(section, "'" + key + "' needs " + std::to_string(wanted) + " values");
+      }
+    }
+    const auto meaning = TranslateLlamaFlag(use);
+    if (!meaning) return Wrong(section, meaning.error().message);
+    if (!meaning->instead.empty()) return Wrong(section, "'" + key + "' serves no model");
+    if (meaning->is_always_so || !meaning->note.empty()) ignored_.insert(key);
+    for (const std::string& argument : meaning->arguments) {
+      if (Status set = SetArgument(section, {key, argument}, flags); !set) return set;
+    }
+    for (const std::string& argument : meaning->defaults) {
+      const std::string name = argument.substr(0, argument.find('='));
+      if (flags->Has(name) || IsOneOf(name, kRouterFlags)) continue;
+      if (Status set = SetArgument(section, {key, argument}, flags); !set) return set;
+    }
+    return {};
+  }
+
+  // `entry` is the key and "--flag=value", or "--flag" for a switch that is on.
+  Status SetArgument(const std::string& section, const Entry& entry, Flags* flags) {
+    const auto& [key, argument] = entry;
+    const size_t equals = argument.find('=');
+    const CLI::Option* const option = serve_->get_option_no_throw(argument.substr(0, equals));
+    if (option == nullptr) return Wrong(section, "'" + key + "' has no effect in a preset");
+    const std::string flag = FlagName(*option);
+    if (IsOneOf(flag, kRouterFlags) && flag != "--cache-ram") return OfRouter(section, key, flag);
+    flags->Set(flag, {equals == std::string::npos ? "true" : argument.substr(equals + 1)});
+    return {};
+  }
+
+  static tl::unexpected<Error> OfRouter(const std::string& section, const std::string& key,
+                                        const std::string& flag) {
+    return Wrong(section, "'" + key + "' is the router's, not a model's; give it as " + flag);
   }
 
   // Returns whether the key is the router's.
@@ -140,7 +192,7 @@ class SectionReader {
     } else if (key == "tags" || key == "LLAMA_ARG_TAGS") {
       entry->tags = SplitList(value);
     } else if (key == "load-on-startup" || key == "pin") {
-      const auto is = ParseBool(value);
+      const auto is = ParseSwitchWord(value);
       if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
       (key == "pin" ? entry->pinned : entry->load_on_startup) = *is;
     } else if (key == "stop-timeout" || key == "ttl") {
@@ -156,13 +208,10 @@ class SectionReader {
     return true;
   }
 
-  // Finds the flag of "ctx-size", "c", "ngl", "no-mmap" or "LLAMA_ARG_CTX_SIZE".
+  // Finds a flag that only we have.
   const CLI::Option* FindOption(const std::string& key, bool* negated) const {
-    for (const CLI::Option* option : serve_->get_options()) {
-      if (!option->get_envname().empty() && option->get_envname() == key) return option;
-    }
     for (const char* dashes : {"--", "-"}) {
-      const std::string name = SpellOutShortFlags({dashes + key}).front();
+      const std::string name = dashes + key;
       const CLI::Option* const option = serve_->get_option_no_throw(name);
       if (option == nullptr || option == serve_->get_help_ptr()) continue;
       const auto& negations = option->get_fnames();
@@ -347,6 +396,7 @@ Result<PresetModels> ReadModels(const std::vector<GivenFlag>& given, const Serve
     if (!listed) return Fail(listed.error().code, "--models-dir: " + listed.error().message);
     found = std::move(*listed);
   }
+  if (options.models.cached) found = CachedModels();
   std::string preset;
   if (!options.models.preset_file.empty()) {
     auto text = ReadFile(options.models.preset_file);

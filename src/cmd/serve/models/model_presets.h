@@ -34,7 +34,7 @@ std::vector<GivenFlag> GivenFlags(const CLI::App& serve);
 
 struct PresetModels {
   std::vector<ModelEntry> models;    // sorted by name
-  std::vector<std::string> ignored;  // keys of llama-server for what always is so here
+  std::vector<std::string> ignored;  // keys of llama-server without effect
 };
 
 // Puts the models together. Their arguments are "serve" and flags, without the address and the

@@ -140,7 +140,28 @@ TEST(ModelPresets, TakeKeysOfLlamaServerForWhatIsAlwaysSo) {
   const auto made = Make("[*]\njinja = true\nmetrics = on\n");
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(made->ignored, (std::vector<std::string>{"jinja", "metrics"}));
-  EXPECT_FALSE(Make("[*]\njinja = false\n").has_value());
+  EXPECT_TRUE(Make("[*]\njinja = false\nwarmup = false\nprio = 2\n").has_value());
+}
+
+TEST(ModelPresets, TakeAllKeysOfLlamaServer) {
+  const auto made = Make("[qwen]\nload-mode = mlock\nfa = 1\nno-mmproj-offload = true\n");
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  std::string arguments;
+  for (const ModelEntry& model : made->models) {
+    if (model.name != "qwen") continue;
+    for (const std::string& argument : model.arguments) arguments += argument + " ";
+  }
+  for (const char* flag :
+       {"--mmap=false ", "--mlock=true ", "--flash-attn=on ", "--mmproj-offload=false "}) {
+    EXPECT_NE(arguments.find(flag), std::string::npos) << arguments;
+  }
+}
+
+TEST(ModelPresets, SayWhyAKeyOfLlamaServerIsRefused) {
+  const auto made = Make("[qwen]\ntools = all\n");
+  ASSERT_FALSE(made.has_value());
+  EXPECT_TRUE(made.error().message.starts_with("section [qwen]: 'tools' is refused: "))
+      << made.error().message;
 }
 
 TEST(ModelPresets, ListTheFlagsOfTheCommandLine) {

@@ -67,6 +67,7 @@ class RouterRun {
     const double started_ms = clock_.NowMs();
     auto read = ReadModels(given_, options_);
     if (!read) return tl::unexpected(read.error());
+    LogFlagNotes(options_.flag_notes, logger_.sink());
     SayModels(*read);
     if (Status keys = ReadKeys(); !keys) return keys;
     auto certificate = CertificateOf(options_);
@@ -128,8 +129,7 @@ class RouterRun {
     for (const ModelEntry& model : read.models) names.push_back(model.name);
     logger_->info("{} models: {}", names.size(), JoinNames(names));
     if (!read.ignored.empty()) {
-      logger_->info("{}: these keys of llama-server have no effect, it is always so here",
-                    JoinNames(read.ignored));
+      logger_->info("{}: these keys of llama-server have no effect here", JoinNames(read.ignored));
     }
   }
 
@@ -158,7 +158,7 @@ class RouterRun {
         models_.get(), proxy_.get(), keys_, options_.models.models_max, options_.models.autoload,
         CAIRN_VERSION, &refusals_};
     AddRouterRoutes(http_.get(), &parts_);
-    AddPageRoutes(http_.get(), BuiltPage());
+    if (options_.page) AddPageRoutes(http_.get(), BuiltPage());
     if (Status bound = http_->Bind(); !bound) return bound;
     if (options_.insecure && keys_->empty()) {
       logger_->warn("--insecure: everyone who can reach {} can send requests to all models",

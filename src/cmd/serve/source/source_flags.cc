@@ -119,6 +119,11 @@ void AddSourceFlags(CLI::App* serve, ServeOptions* options) {
       ->group("Speculative decoding");
 }
 
+bool NamesModel(const ServeOptions& options) {
+  return !options.llama.model_path.empty() || !options.source.hub_name.empty() ||
+         !options.source.model_url.empty();
+}
+
 Status CheckSourceFlags(const ServeOptions& options) {
   const SourceOptions& source = options.source;
   const auto refuse = [](const char* why) { return Fail(ErrorCode::kInvalidArgument, why); };
@@ -128,10 +133,11 @@ Status CheckSourceFlags(const ServeOptions& options) {
         "set the environment variable HF_TOKEN, or log in once with `hf auth login`");
   }
   const bool has_path = !options.llama.model_path.empty();
-  if (!has_path && source.hub_name.empty() && source.model_url.empty()) {
+  if (!NamesModel(options)) {
     return refuse(
-        "no model is named; give a file with -m, a repository with -hf USER/REPO[:QUANT], a URL "
-        "with -mu, or several models with --models-dir or --models-preset");
+        "no model is named, and none was downloaded before; give a file with -m, a repository with "
+        "-hf USER/REPO[:QUANT], a URL with -mu, or several models with --models-dir or "
+        "--models-preset");
   }
   if (!source.hub_name.empty() && (has_path || !source.model_url.empty())) {
     return refuse("--hf-repo and --model or --model-url name two models; give one of them");

@@ -16,6 +16,9 @@ namespace cairn {
 // Adds them in the group Model. `options` outlives `serve`.
 void AddSourceFlags(CLI::App* serve, ServeOptions* options);
 
+// Returns whether a flag names a model to serve.
+bool NamesModel(const ServeOptions& options);
+
 // kInvalidArgument unless the flags name one model.
 Status CheckSourceFlags(const ServeOptions& options);
 
