@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-dev build test fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
+.PHONY: help setup setup-test setup-dev build test llama-flags fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
   asan tsan web-test bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
@@ -32,6 +32,9 @@ test-rpc: ## A model split over two workers; adds ggml's RPC backend to the priv
 fleet-test: setup ## Four servers behind HAProxy, one killed, one drained; as root in namespaces (SHORT=1, ARGS=…)
 	@scripts/build.sh cairn cairn-lab
 	@SHORT=$(SHORT) scripts/test_fleet.sh $(ARGS)
+
+llama-flags: setup ## Compare the list of llama-server's flags with its --help (UPDATE=1: rewrite the list)
+	@scripts/llama_flags.sh $(if $(UPDATE),--update)
 
 test-setup: ## The tests of the set-up script alone; needs nothing
 	@scripts/setup_test.sh

@@ -14,16 +14,28 @@
 namespace cairn {
 namespace {
 
-TEST(FlagsPage, IsWhatTheProgramSaysOfItsFlags) {
+// Returns a page that `cairn manual` writes.
+std::string PageOf(const std::string& name) {
   const std::string folder = test::OwnPath("");
   const std::string command = std::string("'" CAIRN_PROGRAM "' manual '") + folder + "'";
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  std::ifstream file(folder + "/flags.md");
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  std::ifstream file(folder + "/" + name);
   std::ostringstream page;
   page << file.rdbuf();
   std::filesystem::remove_all(folder);
-  EXPECT_NE(page.str().find("`--cache-ram`"), std::string::npos);
-  ExpectSourceFile("docs/flags.md", page.str());
+  return page.str();
+}
+
+TEST(FlagsPage, IsWhatTheProgramSaysOfItsFlags) {
+  const std::string page = PageOf("flags.md");
+  EXPECT_NE(page.find("`--cache-ram`"), std::string::npos);
+  ExpectSourceFile("docs/flags.md", page);
+}
+
+TEST(FlagsPage, OfLlamaServersFlagsIsWhatTheTableSays) {
+  const std::string page = PageOf("from_llama_server.md");
+  EXPECT_NE(page.find("`--jinja`"), std::string::npos);
+  ExpectSourceFile("docs/from_llama_server.md", page);
 }
 
 TEST(FlagsPage, OfTheLaboratoryIsWhatItSaysOfItsFlags) {

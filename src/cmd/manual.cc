@@ -9,6 +9,7 @@
 #include "cmd/completions.h"
 #include "cmd/environment_flags.h"
 #include "cmd/flags_page.h"
+#include "cmd/llama_flags/llama_flags_page.h"
 
 namespace cairn {
 namespace {
@@ -16,8 +17,9 @@ namespace {
 constexpr const char* kFlagsHeading =
     "# Flags\n\n"
     "All commands and their flags. `cairn manual FOLDER` generates this page, and a test\n"
-    "compares it with the program. Flags that llama-server also has keep its names and its\n"
-    "environment variables; the command line overrides the environment.\n";
+    "compares it with the program. All flags and environment variables of llama-server are taken\n"
+    "too; [from_llama_server.md](from_llama_server.md) says what becomes of each. The command\n"
+    "line overrides the environment.\n";
 
 // Escapes a text for troff, so that no character is a command.
 std::string Troff(const std::string& text) {
@@ -187,6 +189,7 @@ int RunManual(const CLI::App& app, const ManualOptions& options) {
     if (!WriteFile(folder / "man" / name, text)) return 1;
   }
   if (!WriteFile(folder / "flags.md", FlagsPage(app, kFlagsHeading))) return 1;
+  if (!WriteFile(folder / "from_llama_server.md", LlamaFlagsPage(OwnLlamaFlags()))) return 1;
   const std::filesystem::path completions = folder / "completions";
   const bool written = WriteFile(completions / "cairn.bash", BashCompletion(app)) &&
                        WriteFile(completions / "_cairn", ZshCompletion(app)) &&

@@ -21,7 +21,8 @@ struct ManualOptions {
 };
 
 CLI::App* AddManual(CLI::App* app, ManualOptions* options);
-// Writes FOLDER/man/*.1, FOLDER/flags.md and FOLDER/completions/{cairn.bash,_cairn,cairn.fish}.
+// Writes FOLDER/man/*.1, FOLDER/flags.md, FOLDER/from_llama_server.md and
+// FOLDER/completions/{cairn.bash,_cairn,cairn.fish}.
 // Returns 1 with a message on standard error if that fails.
 int RunManual(const CLI::App& app, const ManualOptions& options);
 
