@@ -30,10 +30,24 @@ constexpr std::array<std::string_view, 18> kRouterFlags = {
     "--models-preset", "--models-max",   "--models-memory", "--models-autoload",
     "--models-ttl",    "--cache-ram"};
 // Flags that only a section of one model may have.
-constexpr std::array<std::string_view, 15> kFlagsOfOneModel = {
-    "--model",       "--hf-repo",      "--hf-file",    "--model-url",        "--alias",
-    "--tags",        "--mmproj",       "--mmproj-url", "--spec-draft-hf",    "--lora",
-    "--lora-scaled", "--trace-events", "--trace-out",  "--kv-events-replay", "--kv-events"};
+constexpr std::array<std::string_view, 18> kFlagsOfOneModel = {"--control-vector",
+                                                               "--control-vector-scaled",
+                                                               "--control-vector-layer-range",
+                                                               "--model",
+                                                               "--hf-repo",
+                                                               "--hf-file",
+                                                               "--model-url",
+                                                               "--alias",
+                                                               "--tags",
+                                                               "--mmproj",
+                                                               "--mmproj-url",
+                                                               "--spec-draft-hf",
+                                                               "--lora",
+                                                               "--lora-scaled",
+                                                               "--trace-events",
+                                                               "--trace-out",
+                                                               "--kv-events-replay",
+                                                               "--kv-events"};
 // One of them says which model a section is about.
 constexpr std::array<std::string_view, 3> kSources = {"--model", "--hf-repo", "--model-url"};
 

@@ -104,7 +104,6 @@ void AddSourceFlags(CLI::App* serve, ServeOptions* options) {
       ->add_flag("--offline", source->offline,
                  "Download nothing: serve models of --hf-repo and --model-url that are here")
       ->group(kGroup);
-  serve->add_option("--hf-token", source->token)->group("");
   serve
       ->add_option("--mmproj-url", source->mmproj_url,
                    "URL of a projector to download (-mmu); see --mmproj")
@@ -127,11 +126,6 @@ bool NamesModel(const ServeOptions& options) {
 Status CheckSourceFlags(const ServeOptions& options) {
   const SourceOptions& source = options.source;
   const auto refuse = [](const char* why) { return Fail(ErrorCode::kInvalidArgument, why); };
-  if (!source.token.empty()) {
-    return refuse(
-        "--hf-token would show the token to every user of this machine, in the list of processes; "
-        "set the environment variable HF_TOKEN, or log in once with `hf auth login`");
-  }
   const bool has_path = !options.llama.model_path.empty();
   if (!NamesModel(options)) {
     return refuse(

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <exception>
 #include <string>
 
 #include "testing/cmd/parsed_flags.h"
@@ -12,8 +13,12 @@ namespace {
 using test::ParsedFlags;
 
 std::string Refusal(const std::string& flags) {
-  const Status checked = CheckSourceFlags(ParsedFlags(flags));
-  return checked ? "" : checked.error().message;
+  try {
+    const Status checked = CheckSourceFlags(ParsedFlags(flags));
+    return checked ? "" : checked.error().message;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
 }
 
 TEST(SourceFlags, ShortFormsAreThoseOfLlamaServer) {

@@ -17,7 +17,6 @@ struct SourceOptions {
   std::string draft_hub_name;
   bool mmproj_auto = true;  // take the projector of the hub's repository, if it has one
   bool offline = false;
-  std::string token;  // only to be refused
 };
 
 }  // namespace cairn

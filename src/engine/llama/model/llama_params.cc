@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/join.h"
-#include "engine/llama/model/kv_overrides.h"
 #include "engine/llama/model/model_devices.h"
+#include "engine/llama/overrides/kv_overrides.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {

@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "engine/llama/backend/llama_log.h"
-#include "engine/llama/model/control_vector.h"
 #include "engine/llama/model/llama_params.h"
+#include "engine/llama/overrides/control_vector.h"
 
 namespace cairn {
 namespace {

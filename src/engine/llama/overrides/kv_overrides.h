@@ -1,8 +1,8 @@
 // MakeKvOverrides: metadata of the model's file that --override-kv replaces, for libllama. For
 // llama_*.cc and loaded_model.cc only.
 
-#ifndef CAIRN_ENGINE_LLAMA_MODEL_KV_OVERRIDES_H_
-#define CAIRN_ENGINE_LLAMA_MODEL_KV_OVERRIDES_H_
+#ifndef CAIRN_ENGINE_LLAMA_OVERRIDES_KV_OVERRIDES_H_
+#define CAIRN_ENGINE_LLAMA_OVERRIDES_KV_OVERRIDES_H_
 
 #include <llama.h>
 
@@ -20,4 +20,4 @@ Result<std::vector<llama_model_kv_override>> MakeKvOverrides(const std::vector<s
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_LLAMA_MODEL_KV_OVERRIDES_H_
+#endif  // CAIRN_ENGINE_LLAMA_OVERRIDES_KV_OVERRIDES_H_

@@ -4,8 +4,8 @@
 //
 // Threads: any. For src/engine/ only.
 
-#ifndef CAIRN_ENGINE_LLAMA_MODEL_CONTROL_VECTOR_H_
-#define CAIRN_ENGINE_LLAMA_MODEL_CONTROL_VECTOR_H_
+#ifndef CAIRN_ENGINE_LLAMA_OVERRIDES_CONTROL_VECTOR_H_
+#define CAIRN_ENGINE_LLAMA_OVERRIDES_CONTROL_VECTOR_H_
 
 #include <llama.h>
 
@@ -40,4 +40,4 @@ std::string ControlVectorFact(const ControlVector& vector, const LlamaOptions& o
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_LLAMA_MODEL_CONTROL_VECTOR_H_
+#endif  // CAIRN_ENGINE_LLAMA_OVERRIDES_CONTROL_VECTOR_H_

@@ -1,4 +1,4 @@
-#include "engine/llama/model/control_vector.h"
+#include "engine/llama/overrides/control_vector.h"
 
 #include <ggml.h>
 #include <gguf.h>

@@ -1,6 +1,6 @@
 // Control vectors: how their files are read, and that they change what a model computes.
 
-#include "engine/llama/model/control_vector.h"
+#include "engine/llama/overrides/control_vector.h"
 
 #include <ggml.h>
 #include <gguf.h>

@@ -1,4 +1,4 @@
-#include "engine/llama/model/kv_overrides.h"
+#include "engine/llama/overrides/kv_overrides.h"
 
 #include <gtest/gtest.h>
 
