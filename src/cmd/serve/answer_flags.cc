@@ -88,10 +88,10 @@ std::vector<std::string> ReadEscapes(bool escape, std::vector<std::string> texts
 // --escape comes first: the library sets flags in the order in which they are added.
 void AddTexts(CLI::App* serve, ServeOptions* options) {
   serve
-      ->add_flag(
-          "-e,--escape,!--no-escape", options->escape,
-          "Read \\n, \\t and the like in --dry-sequence-breaker and --reverse-prompt as what "
-          "they stand for (on)")
+      ->add_flag("-e,--escape,!--no-escape", options->escape,
+                 "Read escapes in --dry-sequence-breaker and --reverse-prompt: a backslash and n "
+                 "is a line "
+                 "break, and so on (on)")
       ->group(kGroup);
   serve
       ->add_option_function<std::vector<std::string>>(

@@ -146,5 +146,40 @@ TEST(AnswerFlags, EmbeddingsAreAskedForByLlamaServersNames) {
   EXPECT_EQ(options.pooling, "last");
 }
 
+TEST(AnswerFlags, ReadEscapesUnlessTheyAreToldNotTo) {
+  EXPECT_EQ(Unescaped(R"(a\nb\t\"\\\x41\q\)"), "a\nb\t\"\\A\\q\\");
+  EXPECT_EQ(Unescaped(R"(\x4)"), R"(\x4)");
+  ServeOptions options;
+  ASSERT_EQ(Parse({"-r", R"(\nUser:)", "--dry-sequence-breaker", R"(\n)"}, &options), "");
+  EXPECT_EQ(options.defaults.stop_texts, (std::vector<std::string>{"\nUser:"}));
+  EXPECT_EQ(options.defaults.sampling.dry.breakers, (std::vector<std::string>{"\n"}));
+  ASSERT_EQ(Parse({"-r", R"(\n)", "--no-escape"}, &options), "");
+  EXPECT_EQ(options.defaults.stop_texts, (std::vector<std::string>{R"(\n)"}));
+}
+
+TEST(AnswerFlags, SetTheTemplatesVariablesForReasoning) {
+  ServeOptions options;
+  ASSERT_EQ(Parse({"--reasoning", "auto"}, &options), "");
+  EXPECT_EQ(TemplateKwargsOf(options), "");
+  ASSERT_EQ(Parse({"--reasoning", "on", "--no-reasoning-preserve", "--chat-template-kwargs",
+                   R"({"thinking":false,"own":1})"},
+                  &options),
+            "");
+  const std::string kwargs = TemplateKwargsOf(options);
+  for (const char* part : {R"("enable_thinking":true)", R"("thinking":false)", R"("own":1)",
+                           R"("preserve_thinking":false)", R"("clear_thinking":true)"}) {
+    EXPECT_NE(kwargs.find(part), std::string::npos) << kwargs;
+  }
+}
+
+TEST(AnswerFlags, TakeASeedOfAnyRequestAndTheUsualEffort) {
+  ServeOptions options;
+  ASSERT_EQ(Parse({"-s", "-1", "--reasoning-effort", "default"}, &options), "");
+  EXPECT_EQ(options.defaults.sampling.seed, 0xFFFFFFFFU);
+  EXPECT_EQ(options.reasoning_effort, "");
+  ASSERT_EQ(Parse({"-s", "4294967295"}, &options), "");
+  EXPECT_NE(Parse({"-s", "-2"}, &options), "");
+}
+
 }  // namespace
 }  // namespace cairn

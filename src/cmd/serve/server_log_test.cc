@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 #include <spdlog/sinks/ostream_sink.h>
+#include <unistd.h>
 
 #include <regex>
 #include <sstream>
+#include <string>
+
+#include "base/read_file.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn {
 namespace {
@@ -72,6 +77,23 @@ TEST(LogNames, AreThoseOfTheFlags) {
   EXPECT_EQ(ParseLogFormat("xml"), std::nullopt);
   EXPECT_EQ(ParseLogLevel("debug"), LogLevel::kDebug);
   EXPECT_EQ(ParseLogLevel("loud"), std::nullopt);
+}
+
+TEST(ServerLogFile, GetsTheLinesTooAtOnce) {
+  ServeOptions options;
+  options.log_file = testing::TempDir() + "server_log_" + std::to_string(getpid()) + ".txt";
+  const ServerLog log = MakeServerLog(options);
+  log->info("a line");
+  const auto text = ReadFile(options.log_file);
+  ASSERT_TRUE(text.has_value());
+  EXPECT_TRUE(text->ends_with(" info a line\n")) << *text;
+  unlink(options.log_file.c_str());
+}
+
+TEST(ServerLogFile, ThatCannotBeWrittenEndsNothing) {
+  ServeOptions options;
+  options.log_file = "/proc/no such folder/log.txt";
+  MakeServerLog(options)->info("a line");
 }
 
 }  // namespace
