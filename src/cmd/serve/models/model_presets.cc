@@ -168,7 +168,8 @@ class SectionReader {
     }
     const auto meaning = TranslateLlamaFlag(use);
     if (!meaning) return Wrong(section, meaning.error().message);
-    if (!meaning->instead.empty()) return Wrong(section, "'" + key + "' serves no model");
+    const bool serves = meaning->instead.empty() && found.flag->here != "@help";
+    if (!serves) return Wrong(section, "'" + key + "' serves no model");
     if (meaning->is_always_so || !meaning->note.empty()) ignored_.insert(key);
     for (const std::string& argument : meaning->arguments) {
       if (Status set = SetArgument(section, {key, argument}, flags); !set) return set;
