@@ -157,6 +157,8 @@ class SectionReader {
       const auto is = ParseSwitchWord(value);
       if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
       use.negates = found.negates == *is;
+    } else if (value.empty()) {
+      return Wrong(section, "'" + key + "' needs a value");
     } else if (wanted == 1) {
       use.values = {value};
     } else {
