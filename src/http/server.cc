@@ -155,7 +155,7 @@ void HttpServer::Impl::InstallCallbacks() {
     return exchange.refusal_status;
   });
   // Called for every answer of 400 or more, including the library's own (which have no body).
-  const auto on_error = [this](const httplib::Request&, httplib::Response& out) {
+  const auto on_error = [this](const httplib::Request& in, httplib::Response& out) {
     current_exchange->close = true;
     if (!current_exchange->error_message.empty()) {
       Report(out.status, current_exchange->error_message, *current_exchange->connection);
@@ -168,7 +168,8 @@ void HttpServer::Impl::InstallCallbacks() {
         out.status = 503;
         out.set_header("Retry-After", "1");
       }
-      std::string message(preempted ? kPreemptedText : MessageFor(out.status));
+      const bool encoded = in.has_header("Content-Encoding");
+      std::string message(preempted ? kPreemptedText : MessageFor(out.status, encoded));
       if (out.status == 413) message = TooBig("is longer");
       Report(out.status, message, *current_exchange->connection);
       WriteError(out.status, message, out);
@@ -314,6 +315,10 @@ void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* excha
 
 void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) const {
   const bool has_length = request.has_header("Content-Length");
+  // The name of a body as it is, which the library does not know.
+  if (SameIgnoringCase(request.get_header_value("Content-Encoding"), "identity")) {
+    request.headers.erase("Content-Encoding");
+  }
   if (request.has_header("Transfer-Encoding")) {
     if (!SameIgnoringCase(request.get_header_value("Transfer-Encoding"), "chunked")) {
       exchange->RefuseWith(501, "unsupported Transfer-Encoding; the server accepts chunked only");

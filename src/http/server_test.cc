@@ -417,6 +417,24 @@ TEST_F(HttpServerTest, SurvivesWhatIsNotHttp) {
   EXPECT_EQ(BodyOf(AskFor("GET", "/")), "alive");
 }
 
+TEST_F(HttpServerTest, ReadsABodyInTheContentEncodingThatItsHeaderNames) {
+  MakeServer().Handle("POST", "/", [](const HttpRequest& request) { return Text(request.body); });
+  StartServer();
+  const auto ask = [&](const std::string& encoding) {
+    RawClient client(server_->port());
+    client.Send("POST / HTTP/1.1\r\nConnection: close\r\nContent-Encoding: " + encoding +
+                "\r\nContent-Length: 5\r\n\r\nhello");
+    return client.ReadAll();
+  };
+  EXPECT_EQ(BodyOf(ask("Identity")), "hello");
+  for (const char* encoding : {"gzip", "zstd"}) {
+    const std::string answer = ask(encoding);
+    EXPECT_EQ(StatusOf(answer), 400) << encoding;
+    EXPECT_TRUE(Contains(BodyOf(answer), "in the Content-Encoding")) << encoding << answer;
+  }
+  EXPECT_EQ(StatusOf(ask("odd")), 415);
+}
+
 TEST_F(HttpServerTest, SurvivesEveryByteAsARequest) {
   MakeServer().Handle("GET", "/", [](const HttpRequest&) { return Text("alive"); });
   StartServer();

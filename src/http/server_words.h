@@ -16,10 +16,15 @@ inline std::string Shown(const std::string& path) {
   return ToValidUtf8(path.size() > kShownMax ? path.substr(0, kShownMax) + "..." : path);
 }
 
-// Returns the message for a status that the HTTP library produced itself.
-inline std::string_view MessageFor(int status) {
+// Returns the message for a status that the HTTP library produced itself. `encoded`: the request's
+// body has a Content-Encoding.
+inline std::string_view MessageFor(int status, bool encoded) {
   switch (status) {
     case 400:
+      if (encoded) {
+        return "the request's body could not be read: expected a body of the announced length, in "
+               "the Content-Encoding that its header names";
+      }
       return "the request could not be read: expected an HTTP/1.1 request line, at most 100 header "
              "lines of at most 8 KiB, and a body of the announced length";
     case 414:
