@@ -106,6 +106,8 @@ struct ModelInfo {
   std::string architecture;
   std::string description;    // libllama's text: architecture, size, quantisation
   std::string chat_template;  // Jinja text; empty if the file has none
+  // The template for conversations with tools, "tool_use"; empty if the file has no second one.
+  std::string tool_template = {};
   // The sampling that the file recommends, as text, by the name behind "general.sampling.".
   std::vector<std::pair<std::string, std::string>> sampling = {};
   std::string bos_text;

@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "chat/template/template_source.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn {
@@ -79,6 +80,23 @@ TEST(ChatTemplate, TellsTemplatesTodaysDateUnlessTheClientSetsAnother) {
   EXPECT_EQ(Render(*dated, talk), "01 Jan 1971|Jan 01 1971");
   talk.template_kwargs_json = R"({"date_string":"26 Jul 2024"})";
   EXPECT_EQ(Render(*dated, talk), "26 Jul 2024|Jan 01 1971");
+}
+
+// As the files of Command R and Hermes 2 Pro have them.
+TEST(ChatTemplate, OfAModelWithTwoUsesTheOneForToolsWhereThereAreTools) {
+  const std::string usual = "usual{% for m in messages %}\n  {{ m.content }}{% endfor %}\n";
+  const std::string with_tools =
+      "\ntools {{ tools | tojson if tools }}{% for m in messages %} {{ m.content }}"
+      "{% if m.tool_calls %}{{ m.tool_calls[0].function | tojson }}{% endif %}{% endfor %}\n  ";
+  const auto both = Parsed(WithToolTemplate(usual, with_tools));
+  EXPECT_TRUE(both->caps().tools);
+  EXPECT_TRUE(both->caps().tool_calls);
+  Conversation talk{.messages = {User("U1")}};
+  EXPECT_EQ(Render(*both, talk), Render(*Parsed(usual), talk));
+  EXPECT_TRUE(Render(*both, talk).starts_with("usual")) << Render(*both, talk);
+  talk.tools = Tools::Parse(R"([{"type":"function","function":{"name":"f"}}])").value();
+  EXPECT_EQ(Render(*both, talk), Render(*Parsed(with_tools), talk));
+  EXPECT_NE(Render(*both, talk).find("\ntools [{"), std::string::npos) << Render(*both, talk);
 }
 
 TEST(ChatTemplate, PutsSystemTextInFrontOfTheNextUserMessageWhereThereIsNoSystemRole) {

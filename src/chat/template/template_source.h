@@ -19,6 +19,10 @@ namespace cairn {
 // parser's stack. Any thread.
 Result<std::string> PrepareTemplateSource(std::string_view source);
 
+// Returns one template for a model that has two: `with_tools` where tools are offered, or where the
+// conversation has calls or their results, and `usual` elsewhere. Any thread.
+std::string WithToolTemplate(std::string_view usual, std::string_view with_tools);
+
 }  // namespace cairn
 
 #endif  // CAIRN_CHAT_TEMPLATE_TEMPLATE_SOURCE_H_

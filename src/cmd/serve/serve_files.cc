@@ -5,6 +5,7 @@
 
 #include "base/read_file.h"
 #include "chat/template/builtin_templates.h"
+#include "chat/template/template_source.h"
 
 namespace cairn {
 namespace {
@@ -15,12 +16,28 @@ Result<std::string> ReadTemplateFile(const std::string& path) {
   return text;
 }
 
+bool ChoosesTemplate(const ServeOptions& options) {
+  return !options.chat_template.empty() || !options.chat_template_file.empty();
+}
+
+bool IsTemplateText(const std::string& text) {
+  return text.find('{') != std::string::npos;
+}
+
+// libllama has a name in place of a text for some models whose file has no template.
+std::string OwnTemplate(const ModelInfo& info) {
+  const auto named = BuiltinTemplate(info.chat_template);
+  return named ? std::string(*named) : info.chat_template;
+}
+
 // The text of the chat template of the flags, or else of the model.
 Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo& info) {
   if (!options.chat_template_file.empty()) return ReadTemplateFile(options.chat_template_file);
-  const bool is_text = options.chat_template.find('{') != std::string::npos;
-  if (is_text) return options.chat_template;
-  if (options.chat_template.empty() && !info.chat_template.empty()) return info.chat_template;
+  if (IsTemplateText(options.chat_template)) return options.chat_template;
+  if (options.chat_template.empty() && !info.chat_template.empty()) {
+    return info.tool_template.empty() ? OwnTemplate(info)
+                                      : WithToolTemplate(OwnTemplate(info), info.tool_template);
+  }
   const auto builtin = BuiltinTemplate(
       options.chat_template.empty() ? kDefaultTemplate : std::string_view(options.chat_template));
   if (!builtin) return tl::unexpected(builtin.error());
@@ -49,9 +66,17 @@ Result<std::unique_ptr<ChatTemplate>> LoadTemplate(const ServeOptions& options,
   auto source = TemplateSource(options, info);
   if (!source) return tl::unexpected(source.error());
   auto parsed = ChatTemplate::Parse(*source, info.bos_text, info.eos_text);
+  if (!parsed && !ChoosesTemplate(options) && !info.tool_template.empty()) {
+    if (log) {
+      log(LogLevel::kWarning, "one of the model's two templates is of no use: " +
+                                  parsed.error().message + "; the usual one serves tools too");
+    }
+    source = OwnTemplate(info);
+    parsed = ChatTemplate::Parse(*source, info.bos_text, info.eos_text);
+  }
   if (parsed) return parsed;
   const std::string& why = parsed.error().message;
-  if (!options.chat_template.empty() || !options.chat_template_file.empty()) {
+  if (ChoosesTemplate(options)) {
     return Fail(parsed.error().code, why + "; give another one with --chat-template");
   }
   if (log) {

@@ -3,6 +3,7 @@
 #include <llama.h>
 
 #include <array>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,10 @@ ModelInfo DescribeModel(const llama_model* model, const LlamaVocabulary& vocabul
   info.description = description.data();
   const char* chat_template = llama_model_chat_template(model, nullptr);
   if (chat_template != nullptr) info.chat_template = chat_template;
+  const char* tool_template = llama_model_chat_template(model, "tool_use");
+  // libllama has a name, no text, for some models whose file has none.
+  const bool has_text = tool_template != nullptr && std::strchr(tool_template, '{') != nullptr;
+  if (has_text) info.tool_template = tool_template;
   for (const char* const key : kSamplingKeys) {
     std::string value = Metadata(model, ("general.sampling." + std::string(key)).c_str());
     if (!value.empty()) info.sampling.emplace_back(key, std::move(value));
