@@ -218,7 +218,7 @@ HttpResponse Messages(const ChatService& service, Served& served, const HttpRequ
 ResponseContext ContextOf(Served& served, const ResponsesRequest& request, const Json& body,
                           const std::string& id, NamespaceId name_space,
                           std::shared_ptr<const StoredResponses::Chain> previous) {
-  ResponseContext context{request.repeated, {}};
+  ResponseContext context{.repeated = request.repeated};
   if (!request.store || served.responses == nullptr) return context;
   context.on_end =
       [stored = served.responses.get(), id, name_space, previous = std::move(previous),
@@ -243,12 +243,13 @@ HttpResponse Responses(const ChatService& service, Served& served,
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;
-  const bool explain = request->chat.options.explain;
+  const AnswerOptions options = request->chat.options;
   auto chat = service.Start(std::move(request->chat), name_space);
   if (!chat) return ErrorResponse(chat.error());
-  const Begun begun = Begin("resp_", served, service, http_request, explain, &*chat);
+  const Begun begun = Begin("resp_", served, service, http_request, options.explain, &*chat);
   ResponseContext context =
       ContextOf(served, *request, *body, begun.identity.id, name_space, std::move(*previous));
+  context.options = options;
   if (!streams) {
     return WholeResponse(
         CollectResponse(std::move(*chat), begun.identity, std::move(request->namespaces),

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "api/llama_server/cost_json.h"
 #include "api/openai/response_items.h"
 #include "chat/calls/calls_json.h"
 
@@ -63,6 +64,8 @@ ResponseStream::ResponseStream(StartedChat chat, const AnswerIdentity& identity,
       namespaces_(std::move(namespaces)),
       number_(ResponseNumber(identity.id)),
       on_end_(std::move(context.on_end)),
+      tells_progress_(context.options.progress),
+      tells_timings_(context.options.timings_per_token),
       response_(Begun(identity)) {
   response_["store"] = on_end_ != nullptr;
   response_.update(context.repeated);
@@ -84,7 +87,8 @@ bool ResponseStream::Next(std::string* chunk) {
     EmitResponse("response.failed", chunk);
     return false;
   }
-  for (const AnswerDelta& piece : step->pieces) AppendPiece(piece, chunk);
+  if (step->progress && tells_progress_) EmitProgress(*step->progress, chunk);
+  for (const AnswerDelta& piece : step->pieces) AppendPiece(piece, step->cost, chunk);
   if (!step->end) return true;
   End(*step->end, chunk);
   return false;
@@ -114,7 +118,16 @@ void ResponseStream::EmitInItem(const std::string& event, const Json& fields, st
   Emit(event, placed, chunk);
 }
 
-void ResponseStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
+void ResponseStream::EmitProgress(const AnswerProgress& progress, std::string* chunk) {
+  Json fields;
+  fields["response"] = response_;
+  fields["prompt_progress"] = ProgressJson(progress.processed_tokens, progress.cost);
+  if (tells_timings_) fields["timings"] = TimingsJson(progress.cost);
+  Emit("response.in_progress", fields, chunk);
+}
+
+void ResponseStream::AppendPiece(const AnswerDelta& piece, const GenerationCost& cost,
+                                 std::string* chunk) {
   switch (piece.kind) {
     case AnswerDelta::Kind::kCallBegin:
       return OpenItem("function_call", piece, chunk);
@@ -130,6 +143,7 @@ void ResponseStream::AppendPiece(const AnswerDelta& piece, std::string* chunk) {
   text_ += piece.text;
   Json fields = {{"delta", piece.text}};
   if (piece.kind == AnswerDelta::Kind::kContent) fields["logprobs"] = Json::array();
+  if (tells_timings_) fields["timings"] = TimingsJson(cost);
   EmitInItem(TextEvent(TypeOf(item_)) + ".delta", fields, chunk);
 }
 
@@ -200,7 +214,10 @@ void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
   response_["usage"] = Usage(end.cost);
   if (on_end_) on_end_(response_);
   AddExplanation(record_, &response_);
-  EmitResponse("response." + status, chunk);
+  Json fields;
+  fields["response"] = response_;
+  if (tells_timings_) fields["timings"] = TimingsJson(end.cost);
+  Emit("response." + status, fields, chunk);
 }
 
 ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,

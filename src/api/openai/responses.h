@@ -15,6 +15,7 @@
 
 #include "api/answer/answer_identity.h"
 #include "api/answer/answer_reader.h"
+#include "api/answer_options.h"
 #include "api/api_error.h"
 #include "api/json.h"
 
@@ -26,6 +27,7 @@ using ToolNamespaces = std::map<std::string, std::string>;
 // The request's part of a response, and where it is stored. All fields may be empty.
 struct ResponseContext {
   Json repeated = Json::object();  // fields of the request that every response repeats
+  AnswerOptions options = {};
   // Gets the response at its end, before the client does.
   std::function<void(const Json& response)> on_end = {};
 };
@@ -34,6 +36,7 @@ struct ResponseContext {
 // thread.
 //
 //   response.created, response.in_progress      at once, before the prompt is read
+//   response.in_progress with `prompt_progress`  where return_progress asks for it
 //   response.output_item.added                  then, for each item:
 //     reasoning      content_part.added, reasoning_text.delta …, .done, content_part.done
 //     message        content_part.added, output_text.delta …, .done, content_part.done
@@ -41,6 +44,9 @@ struct ResponseContext {
 //   response.output_item.done
 //   response.completed | .incomplete (max_output_tokens) | .failed, with the whole response; of an
 //                                               answer, with `cairn` where it was asked for
+//
+// As llama-server's, the events of the prompt's progress, of pieces of text and the last one have
+// `timings` where timings_per_token asks for them.
 //
 // The API has no last event of a cancelled answer: it is `.incomplete` too, and the response in it
 // has the status "cancelled".
@@ -61,7 +67,8 @@ class ResponseStream {
   void Emit(const std::string& type, const Json& fields, std::string* chunk);
   void EmitResponse(const std::string& type, std::string* chunk);
   void EmitInItem(const std::string& event, const Json& fields, std::string* chunk);
-  void AppendPiece(const AnswerDelta& piece, std::string* chunk);
+  void EmitProgress(const AnswerProgress& progress, std::string* chunk);
+  void AppendPiece(const AnswerDelta& piece, const GenerationCost& cost, std::string* chunk);
   void OpenItem(const std::string& type, const AnswerDelta& piece, std::string* chunk);
   void CloseItem(const std::string& status, std::string* chunk);
   void End(const AnswerEnd& end, std::string* chunk);
@@ -71,6 +78,8 @@ class ResponseStream {
   const ToolNamespaces namespaces_;
   const std::string number_;  // number of the answer, part of its items' ids
   const std::function<void(const Json& response)> on_end_;
+  const bool tells_progress_;
+  const bool tells_timings_;
   Json response_;
   bool begun_ = false;
   int64_t sequence_ = 0;

@@ -48,11 +48,12 @@ class ContinuedServer {
     auto chat = service_.Start(std::move(request->chat), 0);
     EXPECT_TRUE(chat.has_value()) << chat.error().message;
     const std::string id = "resp_" + std::to_string(++answers_);
-    ResponseContext context{request->repeated, [&](const Json& response) {
-                              const Json input = ListedInput(body["input"], ResponseNumber(id));
-                              stored_.Store(0, {id, ToText(input), ToText(response)},
-                                            previous->get());
-                            }};
+    ResponseContext context;
+    context.repeated = request->repeated;
+    context.on_end = [&](const Json& response) {
+      const Json input = ListedInput(body["input"], ResponseNumber(id));
+      stored_.Store(0, {id, ToText(input), ToText(response)}, previous->get());
+    };
     const auto answer = CollectResponse(
         std::move(*chat), {id, "m", 0}, {}, [] { return false; }, std::move(context));
     EXPECT_TRUE(answer.has_value());

@@ -110,6 +110,38 @@ TEST_F(ResponsesTest, AnExplanationIsInTheLastEventsResponse) {
   EXPECT_EQ(last["response"]["cairn"]["explanation"]["why"], "new_prompt");
 }
 
+TEST_F(ResponsesTest, ProgressAndTimingsComeWhereTheyAreAskedFor) {
+  const auto events_of = [&](const std::string& fields) {
+    auto request = ParseResponsesRequest(Body(R"({"input":")" + std::string(2000, 'p') +
+                                              R"(","max_output_tokens":4)" + fields + "}"),
+                                         GenerationParams{});
+    EXPECT_TRUE(request.has_value());
+    ResponseContext context;
+    context.options = request->chat.options;
+    ResponseStream stream(*service_.Start(std::move(request->chat), 0), kIdentity, {}, context);
+    std::string text;
+    while (stream.Next(&text)) {
+    }
+    return text;
+  };
+  const auto count = [](const std::string& text, const std::string& words) {
+    size_t found = 0;
+    for (size_t at = text.find(words); at != std::string::npos; at = text.find(words, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  const std::string told = events_of(R"(,"return_progress":true,"timings_per_token":true)");
+  const size_t progress = count(told, "\"prompt_progress\":");
+  EXPECT_GT(progress, 1u);
+  EXPECT_EQ(count(told, "event: response.in_progress\n"), progress + 1);
+  const size_t pieces = count(told, "event: response.output_text.delta\n");
+  EXPECT_GT(pieces, 0u);
+  EXPECT_EQ(count(told, "\"timings\":"), progress + pieces + 1) << told;
+  const std::string quiet = events_of("");
+  EXPECT_EQ(count(quiet, "\"timings\":") + count(quiet, "\"prompt_progress\":"), 0u);
+}
+
 TEST_F(ResponsesTest, AnAnswerSentBackIsReadFromTheCache) {
   Json body = {{"max_output_tokens", 4},
                {"input", Json::array({{{"role", "user"}, {"content", std::string(300, 'x')}}})}};
