@@ -233,6 +233,19 @@ Result<LlamaMeaning> EmbeddingNorm(const LlamaUse& use) {
   return meaning;
 }
 
+Result<LlamaMeaning> Pooling(const LlamaUse& use) {
+  const std::string& way = use.values.front();
+  if (way == "none") {
+    return Fail(ErrorCode::kInvalidArgument,
+                use.spelling +
+                    " none is refused: a text gets one vector, not one for each of its "
+                    "tokens; give mean, cls or last, or leave it out");
+  }
+  LlamaMeaning meaning;
+  Add("--pooling", way, &meaning.arguments);
+  return meaning;
+}
+
 using Translator = Result<LlamaMeaning> (*)(const LlamaUse& use);
 
 Translator TranslatorOf(std::string_view name) {
@@ -246,6 +259,7 @@ Translator TranslatorOf(std::string_view name) {
       {"@spec-type", SpecType},
       {"@per-slot", PerSlot},
       {"@mmproj-device", ProjectorDevice},
+      {"@pooling", Pooling},
       {"@embd-normalize", EmbeddingNorm}};
   const auto found = kTranslators.find(name);
   return found == kTranslators.end() ? nullptr : found->second;

@@ -49,6 +49,11 @@ TEST(LlamaTranslation, TakesTheValuesThatLlamaServerTakes) {
   EXPECT_EQ(FlagsOf("-sps", {"x"}), (Words{"-sps takes a number, not 'x'"}));
 }
 
+TEST(LlamaTranslation, OfPoolingsButNone) {
+  EXPECT_EQ(FlagsOf("--pooling", {"last"}), (Words{"--pooling=last"}));
+  EXPECT_EQ(FlagsOf("--pooling", {"none"}).front().substr(0, 26), "--pooling none is refused:");
+}
+
 TEST(LlamaTranslation, OfModesOfLoading) {
   EXPECT_EQ(FlagsOf("-lm", {"auto"}), Words());
   EXPECT_EQ(FlagsOf("-lm", {"none"}), (Words{"--mmap=false"}));
