@@ -38,14 +38,23 @@ void ReadNativeProbs(FieldReader* fields, AnswerOptions* options) {
   fields->Bool("post_sampling_probs", &options->sampled_probs);
 }
 
-void ReadAnswers(FieldReader* fields, size_t* answers) {
-  auto wanted = static_cast<int64_t>(*answers);
+// `best_of` is a field of OpenAI's completions. A stream cannot take back what it sent.
+void ReadAnswers(FieldReader* fields, LogprobsField dialect, AnswerOptions* options) {
+  int64_t wanted = 1;
   for (const char* name : {"n", "n_cmpl"}) fields->Integer(name, 1, kAnswersMax, &wanted);
-  *answers = static_cast<size_t>(wanted);
   int64_t best_of = wanted;
-  fields->Integer("best_of", 1, std::numeric_limits<int32_t>::max(), &best_of);
-  if (best_of != wanted)
-    fields->Fail("best_of", "absent or equal to 'n': all answers are returned");
+  fields->Integer("best_of", 1, kAnswersMax, &best_of);
+  options->answers = static_cast<size_t>(best_of);
+  if (best_of == wanted) return;
+  const Json* const stream = fields->Find("stream");
+  const bool streams = stream != nullptr && *stream == Json(true);
+  if (dialect != LogprobsField::kLegacy || streams) {
+    return fields->Fail("best_of",
+                        "absent or equal to 'n': only /v1/completions chooses the best answers, "
+                        "and not in streams");
+  }
+  if (best_of < wanted) return fields->Fail("best_of", "at least 'n'");
+  options->answers_kept = static_cast<size_t>(wanted);
 }
 
 void ReadCacheHints(FieldReader* fields) {
@@ -65,7 +74,7 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
     inner.Bool("include_usage", &options.include_usage);
     if (inner.error()) return tl::unexpected(*inner.error());
   }
-  ReadAnswers(&fields, &options.answers);
+  ReadAnswers(&fields, logprobs, &options);
   if (logprobs == LogprobsField::kChat) ReadChatLogprobs(&fields, &options.logprobs);
   if (logprobs == LogprobsField::kLegacy) ReadLegacyLogprobs(&fields, &options.logprobs);
   if (logprobs == LogprobsField::kNative) ReadNativeProbs(&fields, &options);
@@ -127,6 +136,8 @@ void ApplyAnswerOptions(const AnswerOptions& options, GenerationRequest* request
   request->answers = options.answers;
   request->slot = options.slot;
   request->params.logprobs = options.logprobs;
+  // They decide which answers are kept.
+  if (options.answers_kept > 0 && !options.logprobs) request->params.logprobs = 0;
   request->params.sampled_logprobs = options.sampled_probs;
 }
 

@@ -26,6 +26,9 @@ struct AnswerOptions {
   // `n`, 1 to 128: answers to one prompt, which is prefilled once. A given seed is that of the
   // first answer; the others use the numbers after it.
   size_t answers = 1;
+  // Below `answers` with `best_of`, which is their number then: so many of them are returned to
+  // each prompt, those with the highest log-probability per token. 0: all.
+  size_t answers_kept = 0;
   // Log-probabilities of the answer's tokens, with this many of the most likely tokens at each
   // position. Tokens of reasoning and of tool calls are included; the end-of-generation token and
   // tokens that a stop text cut off are not.

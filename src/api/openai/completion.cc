@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "api/answer/answer_reader.h"
@@ -116,17 +117,41 @@ Json WholeLogprobs(const StartedCompletion& started, const Collected& collected,
   return lists;
 }
 
+// The log-probability per token.
+double Likeliness(const WholeText& answer) {
+  double sum = 0;
+  for (const TokenLogprob& token : answer.logprobs) sum += token.sampled.logprob;
+  return answer.logprobs.empty() ? 0 : sum / static_cast<double>(answer.logprobs.size());
+}
+
+// Whether each answer is one of those to its prompt that are returned.
+std::vector<bool> KeptAnswers(const StartedCompletion& started, const Collected& collected) {
+  const AnswerOptions& options = started.options;
+  if (options.answers_kept == 0) return std::vector<bool>(collected.answers.size(), true);
+  std::vector<bool> kept;
+  std::vector<double> to_one_prompt;
+  for (const WholeText& answer : collected.answers) {
+    to_one_prompt.push_back(Likeliness(answer));
+    if (to_one_prompt.size() < options.answers) continue;
+    for (const bool is : KeepHighest(to_one_prompt, options.answers_kept)) kept.push_back(is);
+    to_one_prompt.clear();
+  }
+  return kept;
+}
+
 std::string OpenAiWhole(const StartedCompletion& started, const Collected& collected) {
   Json choices = Json::array();
   CompletionCosts costs(started.prompts.size(), started.options.answers);
-  for (const WholeText& answer : collected.answers) {
+  const std::vector<bool> kept = KeptAnswers(started, collected);
+  for (size_t i = 0; i < collected.answers.size(); ++i) {
+    const WholeText& answer = collected.answers[i];
+    costs.Add(i, answer.end.cost);
+    if (!kept.at(i)) continue;
     const size_t index = choices.size();
-    const std::string before = started.echo ? started.PromptOf(index).text : "";
+    const std::string before = started.echo ? started.PromptOf(i).text : "";
     choices.push_back(OpenAiChoice(index, before + answer.text,
-                                   WholeLogprobs(started, collected, index),
-                                   FinishName(answer.end)));
+                                   WholeLogprobs(started, collected, i), FinishName(answer.end)));
     AddCancelled(answer.end, &choices[index]);
-    costs.Add(index, answer.end.cost);
   }
   Json whole = OpenAiEnvelope(started, std::move(choices));
   whole["usage"] = UsageJson(costs.Total());
@@ -248,6 +273,16 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   if (!submitted) return tl::unexpected(submitted.error());
   started.generation = std::move(*submitted);
   return started;
+}
+
+std::vector<bool> KeepHighest(const std::vector<double>& figures, size_t kept) {
+  std::vector<size_t> order(figures.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t one, size_t other) { return figures[one] > figures[other]; });
+  std::vector<bool> is_kept(figures.size());
+  for (size_t i = 0; i < std::min(kept, order.size()); ++i) is_kept[order[i]] = true;
+  return is_kept;
 }
 
 void CompletionCosts::Add(size_t answer, const GenerationCost& cost) {

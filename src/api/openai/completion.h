@@ -83,6 +83,9 @@ class CompletionCosts {
   std::vector<GenerationCost> costs_;  // by prompt
 };
 
+// Returns for each figure whether it is one of the `kept` highest; of equals, the earlier ones.
+std::vector<bool> KeepHighest(const std::vector<double>& figures, size_t kept);
+
 // Waits for all requested answers. Polls `gone` meanwhile; true cancels the request. Several
 // answers are choices in OpenAI's dialect and a list in llama-server's.
 ApiResult<std::string> CollectCompletion(const StartedCompletion& started,

@@ -83,6 +83,26 @@ TEST_F(SeveralPromptsTest, AnswersToOnePromptStandTogether) {
   EXPECT_EQ(answer["usage"]["completion_tokens"], 8);
 }
 
+TEST_F(SeveralPromptsTest, TheBestOfSeveralAnswersToEachAreReturned) {
+  const Json answer = Answer(R"({"prompt":["abc","xy"],"max_tokens":2,"best_of":3,"n":2})");
+  ASSERT_EQ(answer["choices"].size(), 4u) << answer.dump();
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(answer["choices"][i]["index"], i);
+  EXPECT_TRUE(answer["choices"][0]["logprobs"].is_null());
+  const auto two = TextsOf(Answer(R"({"prompt":["abc","xy"],"max_tokens":2,"n":2})"));
+  EXPECT_EQ(TextsOf(answer), two);  // FakeEngine gives equal answers
+  // All answers were generated.
+  EXPECT_EQ(answer["usage"]["completion_tokens"], 2 * 3 * 2);
+  EXPECT_EQ(Ask(R"({"prompt":"a","best_of":2,"stream":true})", kOpenAi).error().field, "best_of");
+  EXPECT_EQ(Ask(R"({"prompt":"a","best_of":2,"n":3})", kOpenAi).error().field, "best_of");
+  EXPECT_EQ(Ask(R"({"prompt":"a","best_of":2})", kNative).error().field, "best_of");
+}
+
+TEST(KeepHighest, PrefersTheEarlierOfEquals) {
+  EXPECT_EQ(KeepHighest({-2, -1, -3, -1}, 2), (std::vector<bool>{false, true, false, true}));
+  EXPECT_EQ(KeepHighest({-1, -1, -1}, 1), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(KeepHighest({-1}, 4), std::vector<bool>{true});
+}
+
 TEST_F(SeveralPromptsTest, StreamsSayWhichChoiceATextBelongsTo) {
   const std::string fields = R"("prompt":["abc","xy","q"],"max_tokens":3)";
   const auto whole = TextsOf(Answer("{" + fields + "}"));
