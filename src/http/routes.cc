@@ -40,12 +40,18 @@ std::string_view PingOf(const Stream& stream) {
 // Limit for waiting for the first event, and with it for the status, of a stream without pings.
 constexpr double kFirstEventMsMax = 30'000;
 
+// As many pieces of a stream wait for a client that reads slowly before its answer is paused. With
+// the socket's own buffer (http/socket.cc) that is some seconds of an answer at reading speed.
+constexpr size_t kWaitingEventsMax = 256;
+
 double PingMs(const Served& served) {
   return static_cast<double>(served.sse_ping_interval_s) * 1000;
 }
 
+// For answers that are streamed; the others are collected as fast as they grow.
 std::optional<ApiError> FailureBeforeStream(const Served& served, const HttpRequest& request,
                                             Generation* generation) {
+  generation->BoundWaiting(kWaitingEventsMax);
   const double ping_ms = PingMs(served);
   return FailureBeforeAnswer(generation, ping_ms > 0 ? ping_ms : kFirstEventMsMax, request.gone);
 }

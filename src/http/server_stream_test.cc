@@ -225,6 +225,28 @@ TEST_F(HttpServerStreamTest, NoticesAClientThatReadsNothing) {
   EXPECT_TRUE(Eventually([&] { return gone_ == 1; }));
 }
 
+// What the system holds for a client that does not read is lost work, and hides that it does not.
+TEST_F(HttpServerStreamTest, LittleIsProducedForAClientThatReadsNothing) {
+  constexpr size_t kMany = size_t{1} << 20U;
+  options_.write_timeout_ms = 100;
+  std::atomic<size_t> produced = 0;
+  MakeServer().Handle("GET", "/tokens", [&](const HttpRequest&) {
+    HttpResponse response;
+    response.stream.next = [&](std::string* chunk) {
+      chunk->assign(256, 'x');
+      produced += chunk->size();
+      return produced < kMany;
+    };
+    response.stream.on_gone = [this] { ++gone_; };
+    return response;
+  });
+  StartServer();
+  RawClient client(server_->port());
+  client.Send("GET /tokens HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(Eventually([&] { return gone_ == 1 || produced >= kMany; }));
+  EXPECT_LT(produced, kMany / 2);
+}
+
 TEST_F(HttpServerStreamTest, CutsAStreamThatThrows) {
   MakeServer().Handle("GET", "/", [this](const HttpRequest&) {
     HttpResponse response;

@@ -30,6 +30,11 @@ using std::chrono::steady_clock;
 // How long a client may still take bytes after the server was told to stop.
 constexpr int kStopWriteMs = 500;
 
+// As much as the system holds of an answer that it cannot send yet, because the client has no room
+// for more. By default it takes megabytes, so that nobody would see that a client reads slowly.
+// What is under way to the client does not count, so a fast client is as fast as before.
+constexpr int kUnsentBytesMax = 16 << 10;
+
 // As poll(), but continues after a signal.
 int PollAgain(pollfd* fds, nfds_t count, int timeout_ms) {
   const auto deadline = steady_clock::now() + milliseconds(timeout_ms);
@@ -221,6 +226,7 @@ int Listener::Accept(const StopSignal& stop, std::string* remote) {
       // Tokens are small and must be sent without waiting for more data.
       const int on = 1;
       setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+      setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kUnsentBytesMax, sizeof(kUnsentBytesMax));
       *remote = AddressOf(address, size);
       return fd;
     }

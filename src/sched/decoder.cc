@@ -14,7 +14,7 @@ bool Decoder::DecodeAnswers() {
   MakeRoomInContext();
   std::vector<RunningRequest*> answering;
   for (RunningRequest& request : running_->all()) {
-    if (request.answering()) answering.push_back(&request);
+    if (request.decodes()) answering.push_back(&request);
   }
   if (answering.empty()) return false;
   // One computation has one set of adapters, so each set has a batch of its own.
@@ -41,7 +41,7 @@ bool Decoder::DecodeAnswers() {
 void Decoder::MakeRoomInContext() {
   for (auto next = running_->all().begin(); next != running_->all().end();) {
     RunningRequest* const request = &*next++;
-    if (!request->answering()) continue;
+    if (!request->decodes()) continue;
     if (running_->slot_tokens(*request) + 1 < context_->engine->context_tokens()) continue;
     if (!ShiftContext(request)) running_->Finish(request, FinishReason::kLength);
   }

@@ -306,7 +306,7 @@ bool Prefill::Step() {
   if (request == nullptr) return false;
   const size_t left_tokens = request->prefill_tokens.size() - running_->slot_tokens(*request);
   const bool is_short = left_tokens <= context_->engine->chunk_tokens_max() / kShortRestShare;
-  if (!running_->has_answering()) {
+  if (!running_->has_decoding()) {
     context_->time_share.Forgive();
   } else if (context_->time_share.owes() && !is_short) {
     return false;
@@ -364,7 +364,7 @@ void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double m
   prefetcher_->OnPrefilled(tokens);
   context_->offloader.CountBeside(tokens);
   context_->shares.Charge(request->request.name_space, ms);
-  if (running_->has_answering()) context_->time_share.OnPrefill(ms);
+  if (running_->has_decoding()) context_->time_share.OnPrefill(ms);
   running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
 }
 

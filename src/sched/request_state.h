@@ -66,6 +66,11 @@ struct RequestState {
   // The class of a preload's checkpoint.
   CheckpointClass preload_class = CheckpointClass::kInterval;
 
+  // Its client is behind (Generation::behind), so its answer waits: in its slot, or in the queue if
+  // another request wanted the slot. See RunningRequests::UpdatePauses.
+  bool paused = false;
+  double paused_ms = 0;  // when the pause began
+
   bool was_admitted() const { return sampler != nullptr; }
   // Whether its first token was sampled.
   bool has_begun() const { return first_token_ms > 0; }
@@ -133,9 +138,11 @@ struct QueuedRequest : RequestState {
   const Tokens& tokens() const { return was_admitted() ? prefill_tokens : request.prompt; }
   // Whether it only waits for its end to be reported.
   bool leaves_queue() const { return refused.is_set() || generation->cancelled(); }
-  // False while it waits for another answer of its request to compute the prompt.
+  // False while it waits for its client to read, or for another answer of its request to compute
+  // the prompt.
   bool ready() const {
-    return answer_index == 0 || generation->prompt_read() || generation->cancelled();
+    if (generation->cancelled()) return true;
+    return !paused && (answer_index == 0 || generation->prompt_read());
   }
 };
 
@@ -155,6 +162,8 @@ struct RunningRequest : RequestState {
   size_t prefill_begin_tokens = 0;  // tokens that the slot held before the first chunk
 
   bool answering() const { return next.has_value(); }
+  // Whether the next step decodes a token of its answer.
+  bool decodes() const { return answering() && !paused; }
   // Whether it computes its prompt for the first time.
   bool prefills_prompt() const { return !answering() && !has_begun(); }
 };

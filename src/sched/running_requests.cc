@@ -7,9 +7,14 @@
 
 namespace cairn {
 
-bool RunningRequests::has_answering() const {
+bool RunningRequests::has_decoding() const {
   return std::any_of(requests_.begin(), requests_.end(),
-                     [](const RunningRequest& request) { return request.answering(); });
+                     [](const RunningRequest& request) { return request.decodes(); });
+}
+
+bool RunningRequests::has_unpaused() const {
+  return std::any_of(requests_.begin(), requests_.end(),
+                     [](const RunningRequest& request) { return !request.paused; });
 }
 
 size_t RunningRequests::slot_tokens(const RunningRequest& request) const {
@@ -119,6 +124,24 @@ void RunningRequests::EndLeaving() {
   }
 }
 
+// What the clients read changes at any time; one step sees one state of it.
+void RunningRequests::UpdatePauses() {
+  has_paused_ = false;
+  for (RunningRequest& request : requests_) {
+    const bool paused = request.answering() && request.generation->behind();
+    if (paused && !request.paused) request.paused_ms = context_->NowMs();
+    request.paused = paused;
+    has_paused_ = has_paused_ || request.paused;
+  }
+  queue_->ForEach([this](QueuedRequest* queued) {
+    if (!queued->paused) return;
+    queued->paused = queued->generation->behind();
+    has_paused_ = has_paused_ || queued->paused;
+    // It did not wait for a slot until now.
+    if (!queued->paused) queued->queued_ms = context_->NowMs();
+  });
+}
+
 void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
   if (request->answering()) {
     request->prefill_tokens = context_->pool.slot(*request->slot).tokens();
@@ -126,7 +149,7 @@ void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
   }
   context_->offloader.OffloadAndClear(*request->slot, true);
   QueuedRequest back{Remove(request, "preempted")};
-  back.preempted = for_share;
+  back.preempted = for_share || back.paused;
   back.queued_ms = context_->NowMs();
   context_->stats.Update([](SchedulerStats* stats) { ++stats->preempted; });
   queue_->PushFront(std::move(back));
@@ -134,7 +157,11 @@ void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
 
 void RunningRequests::PreemptForRoom(RunningRequest* request) {
   if (context_->offloader.EmptyAFreeSlot()) return;
-  if (requests_.size() > 1) return Preempt(&requests_.back(), false);
+  if (requests_.size() > 1) {
+    const auto paused = std::find_if(requests_.rbegin(), requests_.rend(),
+                                     [](const RunningRequest& other) { return other.paused; });
+    return Preempt(paused == requests_.rend() ? &requests_.back() : &*paused, false);
+  }
   if (context_->pool.saving()) return;
   Fail(request, {ErrorCode::kInternal, "the context is full although no other request uses it"});
 }

@@ -1,6 +1,10 @@
 // RunningRequests: the requests that were admitted and have not ended, in the order of arrival.
 // Adds and ends requests, and preempts one when its slot or its cells are needed.
 //
+// A client that reads its answer more slowly than it grows pauses it: nothing more is decoded, the
+// slot keeps its content, and another request that wants the slot gets it soon
+// (sched/queue/admission.h). The answer goes on when the client has read half of what waits for it.
+//
 // Threads: the context thread.
 
 #ifndef CAIRN_SCHED_RUNNING_REQUESTS_H_
@@ -31,7 +35,12 @@ class RunningRequests {
   size_t size() const { return requests_.size(); }
   std::list<RunningRequest>& all() { return requests_; }
   const std::list<RunningRequest>& all() const { return requests_; }
-  bool has_answering() const;
+  // Whether an answer is to be decoded.
+  bool has_decoding() const;
+  // Whether a request is not paused.
+  bool has_unpaused() const;
+  // Whether a request, queued ones included, waits for its client to read.
+  bool has_paused() const { return has_paused_; }
   // Prompt tokens still to compute, summed over all requests with a slot.
   size_t unprefilled_tokens() const;
   size_t slot_tokens(const RunningRequest& request) const;
@@ -53,12 +62,16 @@ class RunningRequests {
   void FailIf(const std::function<bool(const RequestState&)>& leaves, const Error& error);
   // Ends the requests that were cancelled, and those that make room in the queue.
   void EndLeaving();
+  // Pauses the answers whose clients are behind, and ends the pauses of the others, queued ones
+  // too.
+  void UpdatePauses();
   // Stores the state of the request's slot and puts the request first in the queue. `for_share`:
-  // its slot goes to a namespace that has none.
+  // its slot goes to a namespace that has none. Then, and if it is paused, it has no precedence
+  // over the others in the queue.
   void Preempt(RunningRequest* request, bool for_share);
-  // The slots together hold more than the context. Empties a free slot, or preempts the request
-  // that arrived last; `request` tries again in the next step. If `request` is the only one and no
-  // slot is being saved, it fails.
+  // The slots together hold more than the context. Empties a free slot, or preempts a paused
+  // request, or the one that arrived last; `request` tries again in the next step. If `request` is
+  // the only one and no slot is being saved, it fails.
   void PreemptForRoom(RunningRequest* request);
 
   const AnswerReporter& answer_reporter() const { return answer_reporter_; }
@@ -75,6 +88,7 @@ class RunningRequests {
   const AnswerReporter answer_reporter_;
   std::list<RunningRequest> requests_;
   uint64_t last_admission_ = 0;
+  bool has_paused_ = false;
 };
 
 }  // namespace cairn

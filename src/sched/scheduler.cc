@@ -20,6 +20,9 @@ constexpr double kMemoryWaitMsMax = 5'000;
 constexpr double kLoadWaitMs = 50;
 // The same while one waits for a remote store, whose lookups have a time limit of that order.
 constexpr double kFetchWaitMs = 5;
+// The same while all requests wait for their clients to read. A client still has half of its bound
+// to read when its answer goes on, so it sees no gap.
+constexpr double kPauseWaitMs = 10;
 
 // Saves the next part as at the server's shutdown. The slots of an unloaded model are empty.
 void SaveStep(bool unloaded, CacheSaver* saver) {
@@ -202,16 +205,24 @@ void Scheduler::RunOnce() {
     EndIdleWork();
     const bool busy = Step();
     SaveWhileBusy();
-    // The store wakes this thread when an object has been read, and EncodedMedia likewise.
-    if (!busy && (admission_.loads() || prefill_.waits_for_media())) {
-      mailbox_.Wait(admission_.fetches() ? kFetchWaitMs : kLoadWaitMs);
-    }
+    if (!busy) WaitForOthers();
   } else if (DoIdleWork()) {
     // One chunk was computed; a request may have arrived meanwhile.
   } else if (!draining_ && PrefetchNext()) {
     SaveWhileBusy();
   } else if (!SaveNext(draining_) && !SleepIfIdle()) {
     WaitForWork();
+  }
+}
+
+// The store wakes this thread when an object has been read, and EncodedMedia likewise.
+void Scheduler::WaitForOthers() {
+  if (admission_.fetches()) {
+    mailbox_.Wait(kFetchWaitMs);
+  } else if (running_.has_paused()) {
+    mailbox_.Wait(kPauseWaitMs);
+  } else if (admission_.loads() || prefill_.waits_for_media()) {
+    mailbox_.Wait(kLoadWaitMs);
   }
 }
 
@@ -285,12 +296,14 @@ bool Scheduler::Step() {
   prefetcher_.Pause();
   running_.EndLeaving();
   FailOverdue();
+  running_.UpdatePauses();
   admission_.UpdateShares();
   const bool commanded = DoCommands();
   admission_.UpdateWaits();
   const bool loaded = admission_.UpdateLoads();
   const bool admitted = AdmitNext();
-  if (!admitted) admission_.PreemptForShare();
+  const bool preempted = !admitted && admission_.PreemptPaused();
+  if (!admitted && !preempted) admission_.PreemptForShare();
   if (admitted) {
     admission_.UpdateWaits();
     admission_.UpdateLoads();
@@ -298,13 +311,13 @@ bool Scheduler::Step() {
   // Done before a new prompt takes cells behind the idle ones, because attention passes over all
   // cells up to the last in use.
   const size_t coming_tokens = running_.unprefilled_tokens();
-  while (context_.offloader.OffloadIdle(coming_tokens) && !running_.has_answering()) {
+  while (context_.offloader.OffloadIdle(coming_tokens) && !running_.has_decoding()) {
   }
   const bool prefilled = prefill_.Step();
   const bool decoded = decoder_.DecodeAnswers();
   running_.PublishSlots();
-  const bool runs = !running_.empty() && !prefill_.waits_for_media();
-  const bool busy = commanded || loaded || admitted || prefilled || decoded || runs;
+  const bool runs = running_.has_unpaused() && !prefill_.waits_for_media();
+  const bool busy = commanded || loaded || admitted || preempted || prefilled || decoded || runs;
   if (busy) idle_unloader_.OnBusy();
   context_.trace.EndStep(&span, busy);
   return busy;

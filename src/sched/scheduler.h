@@ -151,6 +151,8 @@ class Scheduler {
   // A look may walk over all of the cache, so answers continue between two of them.
   void DoLooks(size_t count_max);
   void ShowCache(const std::function<void(CheckpointCache* cache)>& look);
+  // Waits while all requests wait for the disk, a remote store, media, or their clients.
+  void WaitForOthers();
   void WaitForWork();
 
   SchedulerContext context_;

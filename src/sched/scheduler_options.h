@@ -37,6 +37,9 @@ struct SchedulerOptions {
   // After this time without a slot, a waiting namespace gets one of the namespace that holds most
   // of them (sched/queue/admission.h).
   double share_wait_ms = 5000;
+  // After this time a paused answer, whose client reads too slowly, gives its slot to any request
+  // that waits for one. Less is a client whose thread was not scheduled for a moment.
+  double slow_reader_ms = 100;
   // The share of the time that prefill may take while answers are decoded; see TimeShare.
   double prefill_share = 0.5;
   DraftOptions drafts = {};

@@ -156,9 +156,10 @@ void AddPrompts(const MetricsInput& input, MetricsPage* page) {
 void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_slots_offloaded_total", "Times a slot's content was stored in the cache.",
                 Of(stats.slot_counters.offloaded));
-  page->Counter("cairn_requests_preempted_total",
-                "Times a running request lost its slot because the context was full.",
-                Of(stats.preempted));
+  page->Counter(
+      "cairn_requests_preempted_total",
+      "Times a running request lost its slot for a while, for lack of room or to another.",
+      Of(stats.preempted));
   page->Counter("cairn_waited_for_prefill_total",
                 "Requests that waited while another request prefilled their common prefix.",
                 Of(stats.waited_for_prefix));

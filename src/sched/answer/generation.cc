@@ -43,7 +43,19 @@ std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeou
   }
   event = std::move(events_.front());
   events_.pop_front();
+  UpdateBehind();
   return event;
+}
+
+void Generation::BoundWaiting(size_t events_max) {
+  const std::lock_guard lock(mutex_);
+  waiting_max_ = events_max;
+  UpdateBehind();
+}
+
+void Generation::UpdateBehind() {
+  const size_t most = behind() ? waiting_max_ / 2 : waiting_max_ - 1;
+  behind_.store(events_.size() > most, std::memory_order_relaxed);
 }
 
 void Generation::Push(GenerationEvent event) {
@@ -55,6 +67,7 @@ void Generation::Push(GenerationEvent event) {
     const std::lock_guard lock(mutex_);
     if (failed_) return;
     events_.push_back(std::move(event));
+    UpdateBehind();
   }
   arrived_.notify_one();
 }

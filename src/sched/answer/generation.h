@@ -5,6 +5,8 @@
 //                              <──────────────── Cancel, Abandon ─────────────────────
 //
 // All answers of a request come through one Generation, each event with the number of its answer.
+// Who sends the events on to a client bounds how many wait: a client that reads slowly then pauses
+// its answers (sched/running_requests.h).
 //
 // Threads: every call is safe from any thread.
 
@@ -14,6 +16,8 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -107,6 +111,12 @@ class Generation {
   std::optional<GenerationEvent> Next(std::chrono::milliseconds timeout);
   // As Next, but leaves the event in place and returns its kind.
   std::optional<GenerationEvent::Kind> AwaitKind(std::chrono::milliseconds timeout);
+  // For answers that are sent on while they grow: behind() holds from when `events_max` events wait
+  // for Next until half of them do. By default any number may wait. REQUIRES: events_max > 0.
+  void BoundWaiting(size_t events_max);
+  // Whether the client is so far behind that nothing should be added to the answers. Each of them
+  // may still get what it was about to get.
+  bool behind() const { return behind_.load(std::memory_order_relaxed); }
   // Does nothing after Fail.
   void Push(GenerationEvent event);
   // Ends all answers with `error`, behind the events that came before. For a caller who knows that
@@ -138,6 +148,8 @@ class Generation {
   bool HasEvent() const { return !events_.empty() || failed_; }
   // Returns whether there is an event. `lock` holds mutex_.
   bool Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout);
+  // REQUIRES: mutex_ is held.
+  void UpdateBehind();
 
   const std::shared_ptr<Generation> whole_;  // null unless this is a part
   const size_t first_answer_ = 0;
@@ -145,7 +157,9 @@ class Generation {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<GenerationEvent> events_;  // guarded by mutex_
+  size_t waiting_max_ = SIZE_MAX;       // guarded by mutex_; see BoundWaiting
   std::optional<Error> failed_;         // guarded by mutex_; set by Fail
+  std::atomic<bool> behind_ = false;
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> abandoned_ = false;
   std::atomic<bool> prompt_prefilled_ = false;

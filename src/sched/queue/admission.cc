@@ -10,10 +10,11 @@ namespace cairn {
 
 void Admission::UpdateShares() {
   std::set<NamespaceId> active;
-  for (const RunningRequest& request : running_->all())
-    active.insert(OwnerOf(request.request.name_space));
-  queue_->ForEach(
-      [&](QueuedRequest* queued) { active.insert(OwnerOf(queued->request.name_space)); });
+  const auto add = [&](const RequestState& request) {
+    if (!request.paused) active.insert(OwnerOf(request.request.name_space));
+  };
+  for (const RunningRequest& request : running_->all()) add(request);
+  queue_->ForEach([&](QueuedRequest* queued) { add(*queued); });
   context_->shares.SetActive(active);
 }
 
@@ -115,13 +116,34 @@ bool Admission::MayAdmit(const QueuedRequest& queued, const Reserved& reserved) 
          context_->pool.HasRoomFor(tokens + 1 + running_->unprefilled_tokens() + reserved.tokens);
 }
 
+bool Admission::WantsSlot(const QueuedRequest& queued) const {
+  if (!queued.ready() || queued.leaves_queue()) return false;
+  return !waits_.Waits(queued) && !WaitsForStates(queued);
+}
+
+// The paused answer that arrived last; where a request named a slot, only the one in that slot.
+bool Admission::PreemptPaused() {
+  if (!running_->has_paused()) return false;
+  const double paused_before_ms = context_->NowMs() - context_->options.slow_reader_ms;
+  RunningRequest* victim = nullptr;
+  queue_->ForEach([&](QueuedRequest* queued) {
+    if (!WantsSlot(*queued)) return;
+    const std::optional<size_t>& wished = queued->request.slot;
+    for (RunningRequest& request : running_->all()) {
+      const bool is_slow = request.paused && request.paused_ms <= paused_before_ms;
+      if (is_slow && (!wished || wished == request.slot)) victim = &request;
+    }
+  });
+  if (victim == nullptr) return false;
+  running_->Preempt(victim, true);
+  return true;
+}
+
 std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   std::set<NamespaceId> waiting;
   queue_->ForEach([&](QueuedRequest* queued) {
     const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
-    if (!too_long || !queued->ready() || queued->leaves_queue()) return;
-    const bool waits = queued->wait.reader != 0 || WaitsForStates(*queued);
-    if (!waits) waiting.insert(OwnerOf(queued->request.name_space));
+    if (too_long && WantsSlot(*queued)) waiting.insert(OwnerOf(queued->request.name_space));
   });
   return waiting;
 }

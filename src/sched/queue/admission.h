@@ -1,5 +1,5 @@
 // Admission: chooses the queued request that gets a slot next (sched/queue/queue_order.h), and
-// takes a slot from a namespace so that another gets its share.
+// takes a slot from an answer that is paused, or from a namespace so that another gets its share.
 //
 // Threads: the context thread.
 
@@ -47,6 +47,9 @@ class Admission {
   // Whether a queued request waits for the disk or a remote store.
   bool loads() const { return loads_.any() || fetches(); }
   bool fetches() const { return fetches_.any(); }
+  // Preempts an answer that has been paused for a while if a queued request has no slot, or no
+  // room, without it. Returns whether it did. Call when TakeNext has found nothing.
+  bool PreemptPaused();
   // Preempts for a namespace that has waited long enough: a request of a namespace that holds more
   // slots is stored and continues later, which costs a restore but no prefill.
   void PreemptForShare();
@@ -66,6 +69,8 @@ class Admission {
   std::vector<QueuedRequest*> InQueueOrder(std::vector<QueuedRequest*> ready) const;
   std::optional<size_t> ChooseNext(std::deque<QueuedRequest>* queue);
   bool MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const;
+  // Whether the request could begin if it had a slot.
+  bool WantsSlot(const QueuedRequest& queued) const;
   std::set<NamespaceId> WaitingTooLong(double now_ms) const;
   // Returns the request that gives its slot to `waiting`; nullptr if none has to.
   RunningRequest* ShareVictim(const std::set<NamespaceId>& waiting, double now_ms);

@@ -23,7 +23,8 @@ Status RequestQueue::MakeRoom(const std::vector<QueuedRequest>& newcomers) {
   std::vector<QueuePlace> places;
   std::vector<QueuedRequest*> waiting;
   for (QueuedRequest& queued : requests_) {
-    if (queued.leaves_queue()) continue;
+    // A paused one waits for its client and not for a slot, and has a connection of its own.
+    if (queued.leaves_queue() || queued.paused) continue;
     places.push_back({queued.request.name_space, !queued.was_admitted()});
     waiting.push_back(&queued);
   }
