@@ -16,12 +16,12 @@ int StatusOf(ErrorCode code) {
     case ErrorCode::kNotFound:
       return 404;
     case ErrorCode::kUnavailable:
+    case ErrorCode::kCancelled:  // a client that shut down its own side alone still reads it
       return 503;
     case ErrorCode::kTimedOut:
       return 504;
     case ErrorCode::kUnsupported:
       return 501;
-    case ErrorCode::kCancelled:
     case ErrorCode::kCorrupt:
     case ErrorCode::kNoSpace:
     case ErrorCode::kInternal:

@@ -109,6 +109,12 @@ class ChatService {
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   const MediaRules& media_rules() const { return options_.media; }
+  // The same for a request whose client has left once `gone` is true (HttpRequest::gone).
+  MediaRules MediaRulesUntil(std::function<bool()> gone) const {
+    MediaRules rules = options_.media;
+    rules.gone = std::move(gone);
+    return rules;
+  }
   // Null if conversations that do not fit are refused.
   const ConversationCut* conversation_cut() const { return prompts_.conversation_cut(); }
   // The patterns that find volatile texts.

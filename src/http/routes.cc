@@ -141,7 +141,8 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
                              const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  auto request = ParseChatRequest(*body, served.defaults, service.media_rules());
+  auto request =
+      ParseChatRequest(*body, served.defaults, service.MediaRulesUntil(http_request.gone));
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &*request);
   const bool streams = request->stream;
@@ -187,9 +188,11 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   if (!body) return ErrorResponse(body.error());
   const NamespaceId key = NamespaceOf(http_request);
   const bool fills_gap = dialect == CompletionDialect::kOpenAi && HasSuffix(*body);
-  return Complete(service, served, dialect, http_request,
-                  fills_gap ? ParseSuffixCompletion(service, *body, served.defaults, served.infill)
-                            : ParseCompletion(service, *body, served.defaults, dialect, key));
+  return Complete(
+      service, served, dialect, http_request,
+      fills_gap
+          ? ParseSuffixCompletion(service, *body, served.defaults, served.infill)
+          : ParseCompletion(service, *body, served.defaults, dialect, key, http_request.gone));
 }
 
 HttpResponse Infill(const ChatService& service, Served& served, const HttpRequest& http_request) {
@@ -202,7 +205,8 @@ HttpResponse Infill(const ChatService& service, Served& served, const HttpReques
 HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error(), MessagesErrorBody);
-  auto request = ParseMessagesRequest(*body, served.defaults, service.media_rules());
+  auto request =
+      ParseMessagesRequest(*body, served.defaults, service.MediaRulesUntil(http_request.gone));
   if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
   UseGrammar(served, &*request);
   const bool streams = request->stream;
@@ -245,7 +249,7 @@ HttpResponse Responses(const ChatService& service, Served& served,
   if (!previous) return ErrorResponse(previous.error());
   auto request = ParseResponsesRequest(*body, served.defaults,
                                        *previous ? (*previous)->turns() : ResponseTurns(),
-                                       service.media_rules());
+                                       service.MediaRulesUntil(http_request.gone));
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;
@@ -457,13 +461,14 @@ void AddInputTokensRoutes(HttpServer* server, const Served* served) {
     server->Handle(
         "POST", path,
         WhenLoaded(served, [answer](const ChatService& service, const HttpRequest& request) {
-          return ToResponse(answer(service, request.body, NamespaceOf(request)));
+          return ToResponse(answer(service, request.body, NamespaceOf(request), request.gone));
         }));
   };
   add("/v1/chat/completions/input_tokens", ChatInputTokensBody);
   add("/v1/responses/input_tokens",
-      [served](const ChatService& service, std::string_view body, NamespaceId name_space) {
-        return ResponsesInputTokensBody(service, body, name_space, served->responses.get());
+      [served](const ChatService& service, std::string_view body, NamespaceId name_space,
+               const std::function<bool()>& gone) {
+        return ResponsesInputTokensBody(service, body, name_space, served->responses.get(), gone);
       });
 }
 
@@ -521,9 +526,9 @@ void AddMessagesRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(
                      served,
                      [](const ChatService& service, const HttpRequest& request) {
-                       return ToResponse(
-                           CountTokensBody(service, request.body, NamespaceOf(request)),
-                           MessagesErrorBody);
+                       return ToResponse(CountTokensBody(service, request.body,
+                                                         NamespaceOf(request), request.gone),
+                                         MessagesErrorBody);
                      },
                      MessagesErrorBody));
 }

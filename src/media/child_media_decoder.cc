@@ -21,6 +21,15 @@ std::string The(const Medium& medium) {
   return "the " + std::string(MediumKindName(medium.kind));
 }
 
+bool IsGone(const Medium& medium) {
+  return medium.gone && medium.gone();
+}
+
+tl::unexpected<Error> ClientLeft(const Medium& medium) {
+  return Fail(ErrorCode::kCancelled,
+              The(medium) + " was not decoded: its client left, or the server is stopping");
+}
+
 std::string SecondsText(std::chrono::milliseconds time) {
   const auto ms = time.count();
   return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
@@ -40,7 +49,10 @@ Result<DecodedMedium> ChildMediaDecoder::Decode(const Medium& medium) {
 Result<DecodedMedium> ChildMediaDecoder::DecodeFor(uint64_t owner, const Medium& medium) {
   const auto size = CheckFile(medium);
   if (!size) return tl::unexpected(size.error());
-  const auto place = places_.Take(owner, options_.wait_time_max);
+  if (IsGone(medium)) return ClientLeft(medium);
+  const auto place = places_.Take(owner, options_.wait_time_max, medium.gone);
+  // With a place too: many may have left while they stood in line.
+  if (IsGone(medium)) return ClientLeft(medium);
   if (place == nullptr) {
     return Fail(ErrorCode::kUnavailable,
                 "too many images and recordings are being decoded; try again later");
@@ -79,10 +91,11 @@ Result<DecodedMedium> ChildMediaDecoder::DecodeInChild(const Medium& medium,
   request.file_bytes = medium.file.size();
   request.limits = options_.limits;
   DecodeExchange exchange(request, medium.file, size);
-  Result<DecodedMedium> decoded = exchange.Run((*child)->socket(), deadline);
+  Result<DecodedMedium> decoded = exchange.Run((*child)->socket(), deadline, medium.gone);
   const std::string end = (*child)->End();
   if (decoded) return decoded;
   const Error& error = decoded.error();
+  if (error.code == ErrorCode::kCancelled) return ClientLeft(medium);
   if (error.code == ErrorCode::kInvalidArgument || error.code == ErrorCode::kUnavailable) {
     return decoded;
   }

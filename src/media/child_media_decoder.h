@@ -5,6 +5,9 @@
 //          ── spawn ──> `cairn decode-media`: reads the file, drops its privileges, decodes
 //          <── pixels or samples ── checked here: size, count, end
 //
+// A medium whose client has left (Medium::gone) is not decoded: it leaves the line of those that
+// wait, and its child is killed.
+//
 // Messages: media/decode_messages.h. The child's side: media/decode/decode_child.h.
 
 #ifndef CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
@@ -45,8 +48,8 @@ class ChildMediaDecoder final : public MediaDecoder {
   explicit ChildMediaDecoder(ChildMediaDecoderOptions options);
 
   // kInvalidArgument also if the child crashes, takes too long, or answers nonsense; kUnavailable
-  // if no child can be started or all are busy for too long, or if there is no memory. Decode is
-  // for the server itself, an owner like the others.
+  // if no child can be started or all are busy for too long, or if there is no memory; kCancelled
+  // if the client has left. Decode is for the server itself, an owner like the others.
   Result<DecodedMedium> Decode(const Medium& medium) override;
   Result<DecodedMedium> DecodeFor(uint64_t owner, const Medium& medium) override;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -247,6 +248,63 @@ TEST_F(ChildMediaDecoderTest, AChildThatHangsIsKilled) {
   EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
   EXPECT_EQ(error.message, "the image cannot be decoded within 200 ms");
   EXPECT_NE(log_.find("signal 9 ended it"), std::string::npos);
+}
+
+TEST_F(ChildMediaDecoderTest, AChildWhoseClientHasLeftIsKilled) {
+  ChildMediaDecoderOptions options = Options();
+  options.argv = {"/bin/sleep", "1000"};
+  options.log = [this](LogLevel, std::string_view line) { log_ += std::string(line) + "\n"; };
+  ChildMediaDecoder decoder(options);
+  const test::ChildWatch watch;
+  int asked = 0;
+  // Before it waits, when it has a place, and while the child runs.
+  const auto medium = MakeMedium(MediumKind::kImage, test::RedBluePng(16, 8), "messages[0]",
+                                 [&asked] { return ++asked == 4; });
+  const auto image = decoder.Decode(*medium);
+  watch.ExpectNothingLeft();
+  ASSERT_FALSE(image.has_value());
+  EXPECT_EQ(image.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(asked, 4);
+  EXPECT_EQ(log_, "") << "nothing is wrong with the file";
+}
+
+TEST_F(ChildMediaDecoderTest, NoChildIsStartedForAClientThatHasLeft) {
+  ChildMediaDecoderOptions options = Options();
+  options.argv = {"/nonexistent/program"};
+  const auto medium =
+      MakeMedium(MediumKind::kImage, test::RedBluePng(16, 8), "messages[0]", [] { return true; });
+  const auto image = ChildMediaDecoder(options).Decode(*medium);
+  ASSERT_FALSE(image.has_value());
+  EXPECT_EQ(image.error().code, ErrorCode::kCancelled);
+}
+
+TEST_F(ChildMediaDecoderTest, AFileWaitsForNoneOfThoseWhoseClientsHaveLeft) {
+  ChildMediaDecoderOptions options = Options();
+  options.argv = {"/bin/sh", "-c",
+                  "test -e " + Path("hang") + " && exec sleep 1000; exec " CAIRN_PROGRAM " " +
+                      std::string(kDecodeMediaCommand)};
+  options.children_max = 1;
+  options.wait_time_max = std::chrono::hours(1);
+  options.decode_time_max = std::chrono::hours(1);
+  ChildMediaDecoder decoder(options);
+  std::ofstream(Path("hang")) << "yes";
+  std::atomic<bool> gone = false;
+  std::vector<std::thread> left;
+  for (int i = 0; i < 6; ++i) {
+    left.emplace_back([&] {
+      const auto medium = MakeMedium(MediumKind::kImage, test::RedBluePng(16, 8), "messages[0]",
+                                     [&] { return gone.load(); });
+      const auto image = decoder.Decode(*medium);
+      ASSERT_FALSE(image.has_value());
+      EXPECT_EQ(image.error().code, ErrorCode::kCancelled);
+    });
+  }
+  gone = true;
+  for (std::thread& thread : left) thread.join();  // it would take six hours
+  std::filesystem::remove(Path("hang"));
+  const auto image = decoder.Decode(*Image(test::RedBluePng(16, 8)));
+  ASSERT_TRUE(image.has_value()) << image.error().message;
+  ExpectRedBlue(*image, 16, 8);
 }
 
 TEST_F(ChildMediaDecoderTest, AChildThatWritesNonsenseIsAnError) {

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/allocate.h"
+#include "media/medium_wait.h"
 
 namespace cairn {
 namespace {
@@ -34,10 +35,10 @@ bool WouldBlock(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-// Rounded up, so that a wait never ends before the deadline.
-int MillisecondsUntil(steady_clock::time_point deadline) {
+// Rounded up, so that the last wait never ends before the deadline.
+int NextWaitMs(steady_clock::time_point deadline) {
   const auto left = std::chrono::ceil<milliseconds>(deadline - steady_clock::now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
+  return static_cast<int>(std::clamp<int64_t>(left, 0, kGoneLookInterval.count()));
 }
 
 // The child's words go to the client: printable ASCII only.
@@ -54,15 +55,19 @@ DecodeExchange::DecodeExchange(const DecodeRequest& request, ByteSpan file,
                                std::optional<ImageSize> size)
     : request_(request), file_(file), size_(size) {}
 
-Result<DecodedMedium> DecodeExchange::Run(int socket, steady_clock::time_point deadline) {
+Result<DecodedMedium> DecodeExchange::Run(int socket, steady_clock::time_point deadline,
+                                          const std::function<bool()>& gone) {
   const size_t to_send = sizeof(DecodeRequest) + file_.size();
   for (;;) {
     const bool sending = sent_ < to_send;
     pollfd waiting = {socket, static_cast<short>(sending ? POLLIN | POLLOUT : POLLIN), 0};
-    const int ready = poll(&waiting, 1, MillisecondsUntil(deadline));
+    const int ready = poll(&waiting, 1, NextWaitMs(deadline));
     if (ready < 0 && errno != EINTR) return Nonsense(std::string("poll: ") + strerror(errno));
     if (steady_clock::now() >= deadline) {
       return Fail(ErrorCode::kTimedOut, "the child did not end in time");
+    }
+    if (ready == 0 && gone && gone()) {
+      return Fail(ErrorCode::kCancelled, "the client left while its file was decoded");
     }
     if (ready <= 0) continue;
     if (sending) {

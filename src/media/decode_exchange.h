@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -24,10 +25,12 @@ class DecodeExchange {
   // `size`: of an image, as its header declares it.
   DecodeExchange(const DecodeRequest& request, ByteSpan file, std::optional<ImageSize> size);
 
-  // Returns kTimedOut at the deadline, kCorrupt with the reason if the child ends early or sends
+  // Returns kTimedOut at the deadline, kCancelled once `gone`, which is asked now and then, is true
+  // (empty: it never is), kCorrupt with the reason if the child ends early or sends
   // what it may not, kUnavailable if there is no memory, and kInvalidArgument with the child's own
   // words if it refuses the file.
-  Result<DecodedMedium> Run(int socket, std::chrono::steady_clock::time_point deadline);
+  Result<DecodedMedium> Run(int socket, std::chrono::steady_clock::time_point deadline,
+                            const std::function<bool()>& gone = {});
 
  private:
   enum class Progress { kGoingOn, kComplete };

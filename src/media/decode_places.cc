@@ -1,8 +1,10 @@
 #include "media/decode_places.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/check.h"
+#include "media/medium_wait.h"
 
 namespace cairn {
 namespace {
@@ -22,12 +24,30 @@ DecodePlaces::DecodePlaces(size_t places_max) : places_max_(places_max) {
   CHECK(places_max > 0);
 }
 
+bool DecodePlaces::AwaitTurn(const Waiter& own, std::chrono::milliseconds wait_max,
+                             const std::function<bool()>& gone,
+                             std::unique_lock<std::mutex>* lock) {
+  const auto is_turn = [&] { return taken_ < places_max_ && Next() == &own; };
+  const auto deadline = std::chrono::steady_clock::now() + wait_max;
+  while (true) {
+    const auto look = std::chrono::steady_clock::now() + kGoneLookInterval;
+    if (changed_.wait_until(*lock, std::min(look, deadline), is_turn)) return true;
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    if (!gone) continue;
+    // It may ask the system, and others have their turns meanwhile.
+    lock->unlock();
+    const bool left = gone();
+    lock->lock();
+    if (left) return false;
+  }
+}
+
 std::unique_ptr<DecodePlaces::Place> DecodePlaces::Take(uint64_t owner,
-                                                        std::chrono::milliseconds wait_max) {
+                                                        std::chrono::milliseconds wait_max,
+                                                        const std::function<bool()>& gone) {
   std::unique_lock lock(mutex_);
   const auto own = waiters_.insert(waiters_.end(), Waiter{owner});
-  const bool is_free =
-      changed_.wait_for(lock, wait_max, [&] { return taken_ < places_max_ && Next() == &*own; });
+  const bool is_free = AwaitTurn(*own, wait_max, gone, &lock);
   waiters_.erase(own);
   changed_.notify_all();  // it is the turn of another one
   if (!is_free) return nullptr;

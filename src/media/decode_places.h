@@ -1,7 +1,8 @@
 // DecodePlaces: the places for decoding children. Who finds none free waits; a place that becomes
 // free goes to the owner with the fewest children, then to the one that was served least recently,
 // and among the calls of one owner to the first. So an owner with many slow files makes another
-// wait for the end of one child, and not of all of its own.
+// wait for the end of one child, and not of all of its own. Who is not wanted any more leaves the
+// line.
 //
 // Thread-safe.
 
@@ -12,6 +13,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -37,8 +39,10 @@ class DecodePlaces {
   // REQUIRES: `places_max` is not 0.
   explicit DecodePlaces(size_t places_max);
 
-  // Waits for a place. Returns nullptr if there was none for `wait_max`.
-  std::unique_ptr<Place> Take(uint64_t owner, std::chrono::milliseconds wait_max);
+  // Waits for a place. Returns nullptr if there was none for `wait_max`, or once `gone`, which is
+  // asked now and then, is true. Empty: it never is.
+  std::unique_ptr<Place> Take(uint64_t owner, std::chrono::milliseconds wait_max,
+                              const std::function<bool()>& gone = {});
   size_t waiting() const;
 
  private:
@@ -47,6 +51,9 @@ class DecodePlaces {
   };
 
   void Leave(uint64_t owner);
+  // Waits for the turn of `own`. Returns false if it did not come. `lock` holds mutex_.
+  bool AwaitTurn(const Waiter& own, std::chrono::milliseconds wait_max,
+                 const std::function<bool()>& gone, std::unique_lock<std::mutex>* lock);
   // REQUIRES: mutex_ is held, and somebody waits. Returns whose turn it is.
   const Waiter* Next() const;
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -100,6 +101,31 @@ TEST_F(DecodePlacesTest, WhoWaitsTooLongLeavesTheLine) {
   EXPECT_EQ(places_.waiting(), 0u);
   held.reset();
   EXPECT_NE(places_.Take(1, std::chrono::milliseconds(0)), nullptr);
+}
+
+TEST_F(DecodePlacesTest, WhoIsNotWantedAnyMoreLeavesTheLine) {
+  auto held = places_.Take(1, kLong);
+  int asked = 0;
+  EXPECT_EQ(places_.Take(1, kLong, [&asked] { return ++asked == 2; }), nullptr);
+  EXPECT_EQ(asked, 2);
+  EXPECT_EQ(places_.waiting(), 0u);
+}
+
+TEST_F(DecodePlacesTest, WhoLeavesTheLineHoldsNobodyUp) {
+  auto held = places_.Take(1, kLong);
+  std::atomic<bool> gone = false;
+  std::vector<std::thread> left;
+  for (int i = 0; i < 10; ++i) {
+    left.emplace_back(
+        [&] { EXPECT_EQ(places_.Take(1, kLong, [&] { return gone.load(); }), nullptr); });
+  }
+  while (places_.waiting() < left.size()) std::this_thread::yield();
+  gone = true;
+  for (std::thread& thread : left) thread.join();
+  EXPECT_EQ(places_.waiting(), 0u);
+  Wait(2);
+  held.reset();
+  EXPECT_EQ(OrderOfAll(), "2 ");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ class MediaDecoder {
  public:
   virtual ~MediaDecoder() = default;
   // kInvalidArgument if the file is broken, of a kind that is not supported, or larger than the
-  // limits; the message says which, and begins with nothing that names the medium.
+  // limits; the message says which, and begins with nothing that names the medium. kCancelled if
+  // Medium::gone says that nobody wants it; whoever wants the same file has to ask again.
   virtual Result<DecodedMedium> Decode(const Medium& medium) = 0;
   // As Decode, for one of several owners, such as the keys of a server, who take turns.
   virtual Result<DecodedMedium> DecodeFor(uint64_t /*owner*/, const Medium& medium) {

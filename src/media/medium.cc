@@ -43,9 +43,10 @@ std::string_view MediumKindName(MediumKind kind) {
   return kind == MediumKind::kImage ? "image" : "audio";
 }
 
-MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place) {
+MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place, std::function<bool()> gone) {
   const Bits128 content = ContentHash(kind, file);
-  return std::make_shared<const Medium>(Medium{kind, std::move(file), content, std::move(place)});
+  return std::make_shared<const Medium>(
+      Medium{kind, std::move(file), content, std::move(place), std::move(gone)});
 }
 
 std::string MarkerOf(const Medium& medium) {

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,12 +36,16 @@ struct Medium {
   Bits128 content;
   // Where the client put it first: "messages[2].content[1]". For messages to people.
   std::string place;
+  // Whether nobody wants it any more: the client that sent it has left. Any thread. Empty: it is
+  // wanted as long as it exists.
+  std::function<bool()> gone = {};
 };
 
 using MediumPtr = std::shared_ptr<const Medium>;
 
 // Returns the medium with its content's hash.
-MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place);
+MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place,
+                     std::function<bool()> gone = {});
 // Returns the medium's marker: "<__media__", 32 hexadecimal digits, "__>".
 std::string MarkerOf(const Medium& medium);
 

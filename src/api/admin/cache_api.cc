@@ -89,8 +89,9 @@ ApiResult<std::string> WithCheckpoint(
 // A prompt that is prefilled without an answer.
 using Reading = ApiResult<std::shared_ptr<Generation>>;
 
-Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space) {
-  auto request = ParseChatRequest(body, GenerationParams{}, service.media_rules());
+Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space,
+                 const std::function<bool()>& gone) {
+  auto request = ParseChatRequest(body, GenerationParams{}, service.MediaRulesUntil(gone));
   if (!request) return tl::unexpected(request.error());
   request->params.tokens_max = 0;
   request->options.answers = 1;
@@ -99,8 +100,9 @@ Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_
   return std::move(chat->generation);
 }
 
-Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space) {
-  auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative, name_space);
+Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space,
+                 const std::function<bool()>& gone) {
+  auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative, name_space, gone);
   if (!request) return tl::unexpected(request.error());
   if (!request->more_prompts.empty()) {
     return tl::unexpected(FieldError("prompt", "one prompt, not several"));
@@ -116,7 +118,8 @@ Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_
   return service.Submit(std::move(reading));
 }
 
-Reading BringBack(const ChatService& service, const Json& body, NamespaceId name_space) {
+Reading BringBack(const ChatService& service, const Json& body, NamespaceId name_space,
+                  const std::function<bool()>& /*gone*/) {
   const Json& named = body.at("checkpoint");
   if (!named.is_string()) {
     return tl::unexpected(
@@ -274,7 +277,7 @@ ApiResult<std::string> PrefetchBody(const ChatService& service, std::string_view
   if (!json) return tl::unexpected(json.error());
   const auto has = [&](const char* field) { return json->is_object() && json->contains(field); };
   const auto start = has("checkpoint") ? BringBack : has("prompt") ? ReadText : ReadChat;
-  const Reading reading = start(service, *json, name_space);
+  const Reading reading = start(service, *json, name_space, gone);
   if (!reading) return tl::unexpected(reading.error());
   while (true) {
     if (gone()) (*reading)->Abandon();

@@ -120,10 +120,10 @@ std::string MessagesErrorBody(const ApiError& error) {
 }
 
 ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
-                                       NamespaceId name_space) {
+                                       NamespaceId name_space, const std::function<bool()>& gone) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto conversation = ParseMessagesConversation(*json, service.media_rules());
+  const auto conversation = ParseMessagesConversation(*json, service.MediaRulesUntil(gone));
   if (!conversation) return tl::unexpected(conversation.error());
   const auto tokens = service.PromptTokens(*conversation, name_space);
   if (!tokens) return tl::unexpected(tokens.error());

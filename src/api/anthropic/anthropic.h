@@ -32,9 +32,10 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
                                       const std::function<bool()>& gone);
 
 // Returns {"input_tokens": N} for the body of a count_tokens request: the tokens of the complete
-// prompt.
+// prompt. `gone`: whether the client has left; its media are not decoded then.
 ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
-                                       NamespaceId name_space);
+                                       NamespaceId name_space,
+                                       const std::function<bool()>& gone = {});
 
 // Returns {"type": "error", "error": {"type", "message"}}. For a prompt that is too long, the
 // message is the one that clients look for: "prompt is too long: N tokens > M maximum".

@@ -192,16 +192,18 @@ ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string
 }
 
 ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,
-                                           NamespaceId name_space) {
+                                           NamespaceId name_space,
+                                           const std::function<bool()>& gone) {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto conversation = ParseConversation(*json, service.media_rules());
+  const auto conversation = ParseConversation(*json, service.MediaRulesUntil(gone));
   if (!conversation) return tl::unexpected(conversation.error());
   return InputTokens(service, *conversation, name_space);
 }
 
 ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
-                                                NamespaceId name_space, StoredResponses* stored) {
+                                                NamespaceId name_space, StoredResponses* stored,
+                                                const std::function<bool()>& gone) {
   auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
   const auto resolved = ResolveReferences(&(*json)["input"], name_space, stored);
@@ -209,7 +211,7 @@ ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std:
   const auto previous = FindPreviousResponse(*json, name_space, stored);
   if (!previous) return tl::unexpected(previous.error());
   const auto request = ParseResponsesRequest(
-      *json, {}, *previous ? (*previous)->turns() : ResponseTurns(), service.media_rules());
+      *json, {}, *previous ? (*previous)->turns() : ResponseTurns(), service.MediaRulesUntil(gone));
   if (!request) return tl::unexpected(request.error());
   return InputTokens(service, request->chat.conversation, name_space);
 }

@@ -5,6 +5,7 @@
 #define CAIRN_API_LLAMA_SERVER_NATIVE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +44,14 @@ ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body);
 // Return the number of tokens of a request's prompt, for chat/completions and responses. `stored`
-// resolves `previous_response_id`; null if the server stores no responses.
+// resolves `previous_response_id`; null if the server stores no responses. `gone`: whether the
+// client has left; its media are not decoded then.
 ApiResult<std::string> ChatInputTokensBody(const ChatService& service, std::string_view body,
-                                           NamespaceId name_space);
+                                           NamespaceId name_space,
+                                           const std::function<bool()>& gone = {});
 ApiResult<std::string> ResponsesInputTokensBody(const ChatService& service, std::string_view body,
-                                                NamespaceId name_space, StoredResponses* stored);
+                                                NamespaceId name_space, StoredResponses* stored,
+                                                const std::function<bool()>& gone = {});
 
 // A request `POST /slots/<slot>?action=<action>`.
 struct SlotRequest {

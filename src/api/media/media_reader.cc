@@ -231,7 +231,7 @@ ApiResult<MediumPtr> MediaReader::Add(MediumKind kind, Bytes file, const std::st
   }
   ++count_;
   bytes_ += file.size();
-  auto medium = MakeMedium(kind, std::move(file), place);
+  auto medium = MakeMedium(kind, std::move(file), place, rules_.gone);
   const std::pair<uint64_t, uint64_t> content = {medium->content.high, medium->content.low};
   return media_.try_emplace(content, std::move(medium)).first->second;
 }

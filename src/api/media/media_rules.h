@@ -1,8 +1,8 @@
 // MediaRules: which images and recordings requests may have, how large they may be, and where they
 // may come from.
 //
-// A value. The server makes one; ChatService owns it, and every parser of a request reads it. Any
-// thread.
+// A value. The server makes one; ChatService owns it, and every parser of a request reads it, or a
+// copy that knows the request's client. Any thread.
 
 #ifndef CAIRN_API_MEDIA_MEDIA_RULES_H_
 #define CAIRN_API_MEDIA_MEDIA_RULES_H_
@@ -29,6 +29,8 @@ struct MediaRules {
   std::function<Result<Bytes>(const std::string& url, size_t bytes_max)> fetch = {};
   // The folder whose files may be named by path; empty: none may.
   std::string media_path = {};
+  // Of one request: whether its client has left; its media are not decoded then (Medium::gone).
+  std::function<bool()> gone = {};
 };
 
 }  // namespace cairn

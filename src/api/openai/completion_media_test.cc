@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/admin/cache_api.h"
+#include "api/anthropic/anthropic.h"
 #include "api/llama_server/native.h"
 #include "api/media/media_layouts.h"
 #include "api/openai/completion.h"
@@ -30,11 +31,15 @@ constexpr size_t kRows = 12;
 constexpr NamespaceId kKey = 7;
 constexpr size_t kMediumTokens = kRows + 2;  // the fake encoder's texts around the rows
 
-// Every file becomes twelve rows. Records for whom it decoded.
+// Every file becomes twelve rows. Records for whom it decoded, and for how many that had left.
 class TwelveRowsDecoder final : public MediaDecoder {
  public:
   Result<DecodedMedium> DecodeFor(uint64_t owner, const Medium& medium) override {
     owners.push_back(owner);
+    if (medium.gone && medium.gone()) {
+      ++left;
+      return Fail(ErrorCode::kCancelled, "left");
+    }
     return Decode(medium);
   }
   Result<DecodedMedium> Decode(const Medium& medium) override {
@@ -47,6 +52,7 @@ class TwelveRowsDecoder final : public MediaDecoder {
   }
 
   std::vector<uint64_t> owners;
+  int left = 0;
 };
 
 std::string Quoted(const std::string& text) {
@@ -169,6 +175,40 @@ TEST_F(CompletionMediaTest, AreDecodedForTheKeyOfTheRequest) {
   // It fails later: the scheduler of this test has no encoder.
   static_cast<void>(PrefetchBody(taking_, prompt_of("prefetched"), kKey, [] { return false; }));
   EXPECT_EQ(decoder_.owners, std::vector<uint64_t>(4, kKey));
+}
+
+// Else the files of clients that left would be decoded before those of clients that wait.
+TEST_F(CompletionMediaTest, AreNotDecodedForAClientThatHasLeft) {
+  const auto gone = [] { return true; };
+  const auto part = [](const std::string& type, const std::string& field) {
+    return R"([{"role":"user","content":[{"type":")" + type + R"(",)" + field + "}]}]";
+  };
+  const std::string url = Quoted(PngUrl());
+  const std::string chat =
+      R"({"messages":)" + part("image_url", R"("image_url":{"url":)" + url + "}") + "}";
+  const std::string messages = R"({"max_tokens":1,"messages":)" +
+                               part("image", R"("source":{"type":"url","url":)" + url + "}") + "}";
+  const std::string responses = R"({"input":)" + part("input_image", R"("image_url":)" + url) + "}";
+  const std::string prompt = R"({"prompt":)" + Object("<__media__>x", kPngA) + "}";
+  const GenerationParams defaults;
+  const TokenIds plain;
+  const RenderContext context{&defaults, &plain, nullptr, "m"};
+  const std::vector<ApiResult<std::string>> answers = {
+      RenderChatBody(taking_, context, {chat, kKey, "id", gone}),
+      RenderMessagesBody(taking_, context, {messages, kKey, "id", gone}),
+      RenderResponsesBody(taking_, context, {responses, kKey, "id", gone}),
+      RenderCompletionBody(taking_, context, {prompt, kKey, "id", gone}),
+      ChatInputTokensBody(taking_, chat, kKey, gone),
+      ResponsesInputTokensBody(taking_, responses, kKey, nullptr, gone),
+      CountTokensBody(taking_, messages, kKey, gone),
+      PrefetchBody(taking_, chat, kKey, gone),
+      PrefetchBody(taking_, prompt, kKey, gone),
+  };
+  for (const auto& answer : answers) {
+    ASSERT_FALSE(answer.has_value()) << *answer;
+    EXPECT_EQ(answer.error().status, 503) << "one that shut down only its own side still reads it";
+  }
+  EXPECT_EQ(decoder_.left, static_cast<int>(answers.size()));
 }
 
 // Else a key with many sets of adapters had as many turns.

@@ -101,10 +101,17 @@ ApiResult<std::vector<MediumPtr>> ReadMedia(const Json& data, const std::string&
   return media;
 }
 
+// Who reads a prompt, and for whom.
+struct Reading {
+  const ChatService& service;
+  NamespaceId key = 0;
+  MediaReader* media = nullptr;
+};
+
 // `text` is the prompt as the client wrote it.
-ApiResult<CompletionPrompt> OfText(const ChatService& service, NamespaceId key, std::string text,
-                                   MarkedText marked) {
-  auto prepared = service.PrepareText(std::move(marked.text), std::move(marked.media), key);
+ApiResult<CompletionPrompt> OfText(const Reading& reading, std::string text, MarkedText marked) {
+  auto prepared =
+      reading.service.PrepareText(std::move(marked.text), std::move(marked.media), reading.key);
   if (!prepared) return tl::unexpected(prepared.error());
   return CompletionPrompt{.tokens = std::move(prepared->tokens),
                           .shape = std::move(prepared->shape),
@@ -112,9 +119,8 @@ ApiResult<CompletionPrompt> OfText(const ChatService& service, NamespaceId key, 
                           .text = std::move(text)};
 }
 
-ApiResult<CompletionPrompt> OfObject(const ChatService& service, NamespaceId key,
-                                     const Json& prompt, const std::string& place,
-                                     MediaReader* reader) {
+ApiResult<CompletionPrompt> OfObject(const Reading& reading, const Json& prompt,
+                                     const std::string& place) {
   const FieldReader fields(prompt, "");
   const Json* text = fields.Find("prompt_string");
   if (text == nullptr || !text->is_string()) {
@@ -126,27 +132,25 @@ ApiResult<CompletionPrompt> OfObject(const ChatService& service, NamespaceId key
   const std::string& written = text->text();
   const Json* data = fields.Find("multimodal_data");
   // Without data a marker is only text, as in llama-server.
-  if (data == nullptr) return OfText(service, key, written, {written, {}});
-  const auto media = ReadMedia(*data, place + ".multimodal_data", reader);
+  if (data == nullptr) return OfText(reading, written, {written, {}});
+  const auto media = ReadMedia(*data, place + ".multimodal_data", reading.media);
   if (!media) return tl::unexpected(media.error());
   auto marked = WithMedia(written, *media, place);
   if (!marked) return tl::unexpected(marked.error());
-  return OfText(service, key, written, *std::move(marked));
+  return OfText(reading, written, *std::move(marked));
 }
 
-ApiResult<CompletionPrompt> OfOne(const ChatService& service, NamespaceId key, const Json& prompt,
-                                  const std::string& place, MediaReader* reader) {
-  if (prompt.is_object()) return OfObject(service, key, prompt, place, reader);
-  if (prompt.is_string()) {
-    return OfText(service, key, prompt.text(), {prompt.text(), {}});
-  }
+ApiResult<CompletionPrompt> OfOne(const Reading& reading, const Json& prompt,
+                                  const std::string& place) {
+  if (prompt.is_object()) return OfObject(reading, prompt, place);
+  if (prompt.is_string()) return OfText(reading, prompt.text(), {prompt.text(), {}});
   if (!prompt.is_array()) {
     return tl::unexpected(
         FieldError(place,
                    "a string, a list of tokens and strings of one prompt, or an object with "
                    "'prompt_string'"));
   }
-  auto tokens = TokensOf(service, prompt, place);
+  auto tokens = TokensOf(reading.service, prompt, place);
   if (!tokens) return tl::unexpected(tokens.error());
   CompletionPrompt read{.tokens = *std::move(tokens)};
   read.shape.tokens = read.tokens.size();
@@ -155,8 +159,9 @@ ApiResult<CompletionPrompt> OfOne(const ChatService& service, NamespaceId key, c
 
 }  // namespace
 
-ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService& service,
-                                                               const Json& body, NamespaceId key) {
+ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(
+    const ChatService& service, const Json& body, NamespaceId key,
+    const std::function<bool()>& gone) {
   const std::string place = "prompt";
   const Json* prompt = FieldReader(body, "").Find(place);
   if (prompt == nullptr) return tl::unexpected(FieldError(place, "a string or tokens"));
@@ -165,12 +170,14 @@ ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService
     return tl::unexpected(
         FieldError(place, "at most " + std::to_string(kPromptsMax) + " prompts in one request"));
   }
-  MediaReader reader(service.media_rules());  // its limits are those of all prompts together
+  const MediaRules rules = service.MediaRulesUntil(gone);
+  MediaReader media(rules);  // its limits are those of all prompts together
+  const Reading reading{service, key, &media};
   std::vector<CompletionPrompt> prompts;
   size_t tokens = 0;
   for (size_t i = 0; i < (list ? prompt->size() : 1); ++i) {
     const std::string own_place = list ? place + "[" + std::to_string(i) + "]" : place;
-    auto read = OfOne(service, key, list ? (*prompt)[i] : *prompt, own_place, &reader);
+    auto read = OfOne(reading, list ? (*prompt)[i] : *prompt, own_place);
     if (!read) {
       // A prompt that is too long does not know its place.
       if (list && read.error().field.empty() && !read.error().message.starts_with(own_place)) {

@@ -10,6 +10,7 @@
 #ifndef CAIRN_API_OPENAI_COMPLETION_PROMPT_H_
 #define CAIRN_API_OPENAI_COMPLETION_PROMPT_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -35,9 +36,10 @@ inline constexpr size_t kPromptsMax = 2048;
 
 // Reads the field `prompt` of a request's body, one prompt or several. Every error is a 400 that
 // names the part. `key`: the namespace of the client's key, which takes turns with others at
-// decoding media. Any thread.
-ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService& service,
-                                                               const Json& body, NamespaceId key);
+// decoding media. `gone`: whether the client has left; its media are not decoded then. Any thread.
+ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(
+    const ChatService& service, const Json& body, NamespaceId key,
+    const std::function<bool()>& gone = {});
 
 }  // namespace cairn
 

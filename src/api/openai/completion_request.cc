@@ -52,8 +52,9 @@ ApiResult<void> SetPromptLogprobs(CompletionDialect dialect, CompletionRequest* 
 
 ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
                                              const GenerationParams& defaults,
-                                             CompletionDialect dialect, NamespaceId key) {
-  auto prompts = ReadCompletionPrompts(service, body, key);
+                                             CompletionDialect dialect, NamespaceId key,
+                                             const std::function<bool()>& gone) {
+  auto prompts = ReadCompletionPrompts(service, body, key, gone);
   if (!prompts) return tl::unexpected(prompts.error());
   CompletionPrompt& first = prompts->front();
   CompletionRequest request;

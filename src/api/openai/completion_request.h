@@ -6,6 +6,7 @@
 #define CAIRN_API_OPENAI_COMPLETION_REQUEST_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,8 @@ struct CompletionRequest {
 // `key`: the namespace of the client's key.
 ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const Json& body,
                                              const GenerationParams& defaults,
-                                             CompletionDialect dialect, NamespaceId key);
+                                             CompletionDialect dialect, NamespaceId key,
+                                             const std::function<bool()>& gone = {});
 
 // Parses all fields but the prompts, which `request` already has.
 ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,

@@ -38,16 +38,18 @@ ApiResult<std::string> RenderChatBody(const ChatService& service, const RenderCo
                                       const RenderRequest& request) {
   const auto json = ParseBody(request.body);
   if (!json) return tl::unexpected(json.error());
-  return RenderedChat(service, context, request,
-                      ParseChatRequest(*json, *context.defaults, service.media_rules()));
+  return RenderedChat(
+      service, context, request,
+      ParseChatRequest(*json, *context.defaults, service.MediaRulesUntil(request.gone)));
 }
 
 ApiResult<std::string> RenderMessagesBody(const ChatService& service, const RenderContext& context,
                                           const RenderRequest& request) {
   const auto json = ParseBody(request.body);
   if (!json) return tl::unexpected(json.error());
-  return RenderedChat(service, context, request,
-                      ParseMessagesRequest(*json, *context.defaults, service.media_rules()));
+  return RenderedChat(
+      service, context, request,
+      ParseMessagesRequest(*json, *context.defaults, service.MediaRulesUntil(request.gone)));
 }
 
 ApiResult<std::string> RenderResponsesBody(const ChatService& service, const RenderContext& context,
@@ -60,7 +62,7 @@ ApiResult<std::string> RenderResponsesBody(const ChatService& service, const Ren
   if (!previous) return tl::unexpected(previous.error());
   auto parsed = ParseResponsesRequest(*json, *context.defaults,
                                       *previous ? (*previous)->turns() : ResponseTurns(),
-                                      service.media_rules());
+                                      service.MediaRulesUntil(request.gone));
   if (!parsed) return tl::unexpected(parsed.error());
   return RenderedChat(service, context, request, std::move(parsed->chat));
 }
@@ -70,7 +72,7 @@ ApiResult<std::string> RenderCompletionBody(const ChatService& service,
                                             const RenderRequest& request) {
   const auto json = ParseBody(request.body);
   if (!json) return tl::unexpected(json.error());
-  const auto prompts = ReadCompletionPrompts(service, *json, request.name_space);
+  const auto prompts = ReadCompletionPrompts(service, *json, request.name_space, request.gone);
   if (!prompts) return tl::unexpected(prompts.error());
   bool stream = false;
   FieldReader fields(*json, "");

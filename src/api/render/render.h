@@ -13,6 +13,7 @@
 #ifndef CAIRN_API_RENDER_RENDER_H_
 #define CAIRN_API_RENDER_RENDER_H_
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,7 @@ struct RenderRequest {
   std::string_view body;
   NamespaceId name_space = 0;
   std::string id = {};
+  std::function<bool()> gone = {};  // whether its client has left; may be empty
 };
 
 // Errors are those of the request itself.

@@ -31,6 +31,7 @@ HttpResponse Answer(Served* served, const RenderRoute& route, const HttpRequest&
                               served->kv_events == nullptr ? &kPlain : &served->kv_events->ids(),
                               served->responses.get(), served->model.alias};
   RenderRequest request{http_request.body, http_request.key_number};
+  request.gone = http_request.gone;
   request.id = route.id_prefix + std::to_string(served->model.started_unix_s) + "-" +
                std::to_string(++served->answers);
   auto body = route.render(*service, context, request);

@@ -147,6 +147,10 @@ void EncodedMedia::DoWork(const WantedMedium& wanted, std::unique_lock<std::mute
       times_.push_back({wanted.name_space, work.ms});
     }
     const bool failed = !work.result;
+    // Another request may want the same file, and asks for it again.
+    if (failed && work.result.error().code == ErrorCode::kCancelled) {
+      return Unwant(KeyOf(wanted.name_space, *wanted.medium));
+    }
     Keep(KeyOf(wanted.name_space, *wanted.medium), std::move(work.result));
     ++(failed ? stats_.failed : work.is_loaded ? stats_.loaded : stats_.encoded);
     return;
@@ -205,6 +209,7 @@ void EncodedMedia::Save(NamespaceId name_space, const Medium& medium, const Enco
 Result<EncodedPieces> EncodedMedia::Encode(const Medium& medium) {
   auto decoded = decoder_->Decode(medium);
   if (!decoded) return tl::unexpected(decoded.error());
+  if (medium.gone && medium.gone()) return Fail(ErrorCode::kCancelled, "its client left");
   auto encoded = encoder_->Encode(*decoded);
   if (!encoded) return tl::unexpected(encoded.error());
   EncodedPieces pieces;

@@ -6,7 +6,8 @@
 //   Get(piece)         <──  | rows   |  <──  or decodes the file and encodes it
 //
 // There is no queue: SetWanted replaces what was wanted before, so the media of a request that has
-// ended are not encoded, and the order is that of the requests at that moment.
+// ended are not encoded, and the order is that of the requests at that moment. Nor are those whose
+// client has left (Medium::gone), though the request may not have ended yet.
 //
 // Rows are kept per namespace, within a budget of bytes; those that are wanted stay, and of the
 // others those that were used last. They are also saved to disk, if there is a disk tier. A medium

@@ -70,6 +70,25 @@ TEST(EncodedMedia, ThatCannotBeDecodedAreAnErrorThatIsNotKept) {
   EXPECT_EQ(rows.media.stats().failed, 2U);
 }
 
+// Another request may have sent the same file, and its client waits.
+TEST(EncodedMedia, AreEncodedForWhoStaysWhenAnotherClientWithTheSameFileHasLeft) {
+  Rows rows;
+  const auto stays = FakeImage(12, 4, "a");
+  std::atomic<bool> asked = false;
+  const auto leaves = MakeMedium(stays->kind, stays->file, "messages[0]", [&asked] {
+    asked = true;
+    return true;
+  });
+  rows.media.SetWanted({{kClient, leaves, true}, {kClient, stays, true}});
+  while (!asked && rows.encoder.encoded() == 0) std::this_thread::yield();
+  EXPECT_TRUE(asked);
+  const auto rest = rows.Wait(stays);
+  ASSERT_TRUE(rest.has_value()) << rest.error().message;
+  EXPECT_EQ((*rest)->rows, 12U);
+  EXPECT_EQ(rows.encoder.encoded(), 1);
+  EXPECT_EQ(rows.media.stats().failed, 0U);
+}
+
 TEST(EncodedMedia, StayWithinTheirBudgetAndThoseUsedLastStay) {
   const size_t bytes = 12 * 8 * sizeof(float);
   Rows rows(2 * bytes);
