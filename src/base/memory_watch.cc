@@ -138,7 +138,7 @@ class SystemMemoryWatch final : public MemoryWatch {
     return room;
   }
 
-  void GiveBack() override { malloc_trim(0); }
+  void GiveBack() override { ReturnFreedMemory(); }
 
  private:
   void LookAtMachine(MemoryRoom* room) const {
@@ -210,6 +210,12 @@ MemorySources SystemMemorySources() {
   sources.address_bytes_max = LimitOf(RLIMIT_AS);
   sources.data_bytes_max = LimitOf(RLIMIT_DATA);
   return sources;
+}
+
+void ReturnFreedMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 uint64_t HeapUsedBytes() {

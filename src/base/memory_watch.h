@@ -51,6 +51,9 @@ struct MemorySources {
 // Returns the sources with this process' limits.
 MemorySources SystemMemorySources();
 
+// Returns memory to the system that malloc keeps for later. Does nothing with an allocator that
+// cannot. Takes up to tens of milliseconds, in which other threads may wait for theirs. Any thread.
+void ReturnFreedMemory();
 // Returns the bytes that malloc has handed out and that are not freed. Unlike the resident set it
 // leaves out what the allocator keeps for later, so a leak shows in it soon. Any thread.
 uint64_t HeapUsedBytes();

@@ -6,6 +6,7 @@
 
 #include <httplib.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -42,6 +43,7 @@ struct Exchange {
   std::string error_message;         // the handler's, see HttpResponse
   bool close = false;                // close the connection after this answer
   std::shared_ptr<void> until_sent;  // see HttpResponse
+  size_t bytes = 0;                  // see HttpServerOptions::on_end
 
   void RefuseWith(int status, std::string message) {
     refusal_status = status;
@@ -52,7 +54,7 @@ struct Exchange {
 // Adapts a connection to the library's Stream.
 class ConnectionStream final : public httplib::Stream {
  public:
-  ConnectionStream(Connection* connection, const Exchange* exchange)
+  ConnectionStream(Connection* connection, Exchange* exchange)
       : connection_(connection), exchange_(exchange) {}
 
   bool is_readable() const override { return connection_->HasBufferedBytes(); }
@@ -63,9 +65,11 @@ class ConnectionStream final : public httplib::Stream {
   bool is_peer_alive() const override { return !connection_->watch()->Gone(); }
   ssize_t read(char* bytes, size_t size) override {
     // When an error is answered, the library would still wait for the rest of the body.
-    return exchange_->close ? -1 : connection_->Read(bytes, size);
+    return exchange_->close ? -1 : Counted(connection_->Read(bytes, size));
   }
-  ssize_t write(const char* bytes, size_t size) override { return connection_->Write(bytes, size); }
+  ssize_t write(const char* bytes, size_t size) override {
+    return Counted(connection_->Write(bytes, size));
+  }
   void get_remote_ip_and_port(std::string& ip, int& port) const override {
     ip = connection_->remote();
     port = 0;
@@ -78,8 +82,13 @@ class ConnectionStream final : public httplib::Stream {
   time_t duration() const override { return 0; }
 
  private:
+  ssize_t Counted(ssize_t moved) {
+    if (moved > 0) exchange_->bytes += static_cast<size_t>(moved);
+    return moved;
+  }
+
   Connection* const connection_;
-  const Exchange* const exchange_;
+  Exchange* const exchange_;
 };
 
 // The library's server without its listener.

@@ -8,6 +8,7 @@
 #include <httplib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <utility>
@@ -352,6 +353,7 @@ void HttpServer::Impl::Answer(const httplib::Request& in, httplib::Response& out
   request.is_admin = has_keys() && options_.keys->IsAdmin(exchange.key_number);
   request.gone = [watch = exchange.watch] { return watch->Gone(); };
 
+  current_exchange->bytes = std::max(exchange.bytes, in.body.size());
   HttpResponse response = routes_[exchange.match.route].handler(request);
   current_exchange->until_sent = std::move(response.until_sent);
   current_exchange->error_message = std::move(response.error_message);
@@ -521,6 +523,7 @@ bool HttpServer::Impl::ServeRequest(Connection* connection, bool* lingers) {
   }
   current_exchange = nullptr;
   connection->SetWaits(nullptr);
+  if (options_.on_end) options_.on_end(exchange.bytes);
   *lingers = exchange.close || exchange.last;
   return go_on && !*lingers;
 }

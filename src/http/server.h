@@ -149,6 +149,11 @@ struct HttpServerOptions {
   // Receives each refusal. Called from any connection thread. May be empty.
   std::function<void(const HttpRefusal& refusal)> on_refusal = {};
 
+  // Called when a request has ended and its memory is freed, with the bytes that it moved: those it
+  // sent, or more if they were compressed, and those of its answer. Called from any connection
+  // thread; must not throw. May be empty.
+  std::function<void(size_t bytes)> on_end = {};
+
   // Receives a line when a handler throws. May be empty.
   LogSink log;
 };

@@ -567,5 +567,21 @@ TEST_F(HttpServerTest, PathsMayHaveAPrefixThatHandlersDoNotSee) {
   EXPECT_EQ(seen.target, "/v1/models?a=b");
 }
 
+TEST_F(HttpServerTest, TellsHowManyBytesARequestMovedOnceItHasEnded) {
+  std::atomic<size_t> moved = 0;
+  options_.on_end = [&](size_t bytes) { moved += bytes; };
+  MakeServer().Handle("POST", "/", [](const HttpRequest& request) {
+    return Text(std::string(request.body.size() / 2, 'x'));
+  });
+  StartServer();
+  EXPECT_EQ(StatusOf(AskFor("POST", "/", "", std::string(100'000, 'x'))), 200);
+  EXPECT_TRUE(Eventually([&] { return moved > 150'000; }));
+  EXPECT_LT(moved, 160'000u);
+  moved = 0;
+  EXPECT_EQ(StatusOf(AskFor("POST", "/nowhere", "", "x")), 404);
+  EXPECT_TRUE(Eventually([&] { return moved > 0; }));
+  EXPECT_LT(moved, 10'000u);
+}
+
 }  // namespace
 }  // namespace cairn

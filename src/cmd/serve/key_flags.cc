@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <sstream>
 #include <utility>
 
+#include "base/heap_trim.h"
 #include "base/read_file.h"
 #include "http/routes.h"
 
@@ -165,6 +167,7 @@ HttpServerOptions ToHttpOptions(const ServeOptions& options, std::shared_ptr<Api
   http.body_bytes_max = options.max_body_mib << 20;
   http.key_requests_max = options.max_streams;
   http.error_body = HttpErrorBody;
+  http.on_end = [trim = std::make_shared<HeapTrim>()](size_t bytes) { trim->OnRequestEnd(bytes); };
   http.log = log.sink();
   return http;
 }
