@@ -21,11 +21,6 @@ size_t TagBegun(std::string_view text, std::string_view tag) {
   return 0;
 }
 
-// Returns the size of `text` without trailing white space.
-size_t TrimmedSize(std::string_view text) {
-  return text.find_last_not_of(kLineSpace) + 1;
-}
-
 std::vector<uint32_t> Characters(std::string_view text) {
   std::vector<uint32_t> characters;
   for (const char byte : text) {
@@ -102,12 +97,13 @@ bool ReasoningSplitter::Step(bool finished, std::vector<Piece>* pieces) {
 
 bool ReasoningSplitter::StepStart(bool finished) {
   const bool inside = state_ == State::kReasoningStart;
-  const size_t begin = held_.find_first_not_of(kLineSpace);
+  const size_t begin = FindText();
   if (begin != std::string::npos) {
     const std::string_view rest = std::string_view(held_).substr(begin);
     if (rest.starts_with(
             tags_.open)) {  // inside, a model may repeat the tag that its prompt ended with
       held_.erase(0, begin + tags_.open.size());
+      white_ = 0;
       state_ = State::kReasoningStart;
       return true;
     }
@@ -124,27 +120,51 @@ bool ReasoningSplitter::StepStart(bool finished) {
 }
 
 bool ReasoningSplitter::StepReasoning(bool finished, std::vector<Piece>* pieces) {
-  const size_t close = held_.find(tags_.close);
+  // A tag that ends behind the white space at the front may begin in it.
+  const size_t from = white_ - std::min(white_, tags_.close.size() - 1);
+  looked_at_bytes_ += held_.size() - from;
+  const size_t close = held_.find(tags_.close, from);
   if (close != std::string::npos) {
-    const size_t size = TrimmedSize(std::string_view(held_).substr(0, close));
+    const size_t size = TrimmedSize(close);
     Emit(true, size, pieces);
     held_.erase(0, close - size + tags_.close.size());
+    white_ = 0;
     state_ = State::kContentStart;
     return true;
   }
   const size_t begun = finished ? 0 : TagBegun(held_, tags_.close);
-  Emit(true, TrimmedSize(std::string_view(held_).substr(0, held_.size() - begun)), pieces);
+  const size_t whole = held_.size() - begun;
+  const size_t size = TrimmedSize(whole);
+  Emit(true, size, pieces);
+  white_ = whole - size;
   return false;
+}
+
+size_t ReasoningSplitter::FindText() {
+  const size_t begin = held_.find_first_not_of(kLineSpace, white_);
+  const size_t end = std::min(begin, held_.size());
+  looked_at_bytes_ += end - white_;
+  white_ = end;
+  return begin;
+}
+
+size_t ReasoningSplitter::TrimmedSize(size_t size) {
+  const size_t white = std::min(white_, size);
+  looked_at_bytes_ += size - white;
+  const size_t last =
+      std::string_view(held_).substr(white, size - white).find_last_not_of(kLineSpace);
+  return last == std::string_view::npos ? 0 : white + last + 1;
 }
 
 // Drops lines of white space from the held text once their end is known.
 bool ReasoningSplitter::DropBlankLines(State next) {
-  const size_t begin = held_.find_first_not_of(kLineSpace);
+  const size_t begin = FindText();
   if (begin == std::string::npos) return false;
   if (begin > 0) {
     const size_t newline = held_.find_last_of("\r\n", begin - 1);
     if (newline != std::string::npos) held_.erase(0, newline + 1);
   }
+  white_ = 0;
   state_ = next;
   return true;
 }

@@ -6,6 +6,7 @@
 #define CAIRN_CHAT_PARSE_REASONING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,7 @@ namespace cairn {
 // Reasoning is the text between an opening tag at the very start of the answer (after optional
 // white space) and the first closing tag; any other tag is ordinary text. Blank lines at the start
 // of the reasoning and of the content after it, and white space at the end of the reasoning, are
-// dropped.
+// dropped. However much white space is held back, each byte is looked at a fixed number of times.
 class ReasoningSplitter {
  public:
   struct Piece {
@@ -37,6 +38,9 @@ class ReasoningSplitter {
   // Returns the rest. Push must not be called afterwards.
   std::vector<Piece> Finish();
 
+  // How many bytes were compared so far, but for those of tags.
+  uint64_t looked_at_bytes() const { return looked_at_bytes_; }
+
  private:
   enum class State {
     kStart,           // only white space so far: the opening tag may follow
@@ -50,11 +54,17 @@ class ReasoningSplitter {
   bool StepStart(bool finished);
   bool StepReasoning(bool finished, std::vector<Piece>* pieces);
   bool DropBlankLines(State next);
+  // Returns where the first text after the white space at the front begins; npos if there is none.
+  size_t FindText();
+  // Returns the size of the first `size` held bytes without white space at their end.
+  size_t TrimmedSize(size_t size);
   void Emit(bool reasoning, size_t size, std::vector<Piece>* pieces);
 
   const ReasoningTags tags_;
   State state_;
   std::string held_;
+  size_t white_ = 0;  // so many bytes at the front of held_ are white space, and hold no tag
+  uint64_t looked_at_bytes_ = 0;
 };
 
 // Whether a generation prompt ends with an opening tag.

@@ -99,6 +99,29 @@ TEST(Reasoning, GivesTheSameForEverySplitOfATextIntoPushes) {
   }
 }
 
+// A model may write white space without end, a token at a time.
+TEST(Reasoning, LooksAtLongWhiteSpaceOnce) {
+  constexpr size_t kBytes = 20'000;
+  for (const char* before : {"", "<think>", "<think>hm", "<think>hm</think>"}) {
+    for (const char* space : {" ", "\n"}) {
+      SCOPED_TRACE(std::string(before) + space);
+      ReasoningSplitter splitter(ReasoningTags(), false);
+      Parts parts;
+      Collect(splitter.Push(before), &parts);
+      for (size_t i = 0; i < kBytes; ++i) Collect(splitter.Push(space), &parts);
+      Collect(splitter.Push("x"), &parts);
+      Collect(splitter.Finish(), &parts);
+      EXPECT_LE(splitter.looked_at_bytes(), 20 * kBytes);
+      EXPECT_NE((parts.reasoning + parts.content).find('x'), std::string::npos);
+    }
+  }
+}
+
+TEST(Reasoning, FindsATagThatBeginsInTheWhiteSpaceBeforeIt) {
+  const ReasoningTags tags{"<a>", "\n\nb", true};
+  EXPECT_EQ(Split({"<a>x", " ", "\n", "\n", "\n", "b", "y"}, false, tags), (Parts{"x", "y"}));
+}
+
 TEST(Reasoning, TakesTheTagsOfTheTemplate) {
   const ReasoningTags thought{"<|channel>thought", "<channel|>", true};
   EXPECT_EQ(Split({"<|channel>thought\nhm </think>\n<chan", "nel|>yes"}, false, thought),
