@@ -33,7 +33,8 @@ sys.path[:0] = [str(Path(__file__).resolve().parent)]
 from bench_media_page import page  # noqa: E402
 from bench_media_shows import (Show, Units, conversation, lower_bounds, moved,  # noqa: E402
                                questions, restart)
-from bench_server import REQUEST_S, ROOT, Server, fail, peer_command  # noqa: E402
+from bench_server import (REQUEST_S, ROOT, Server, fail, page_path, parsed,  # noqa: E402
+                          peer_command)
 
 # llama-server's line for media that it encodes together, at the trace level of its log.
 ENCODES = re.compile(r"encoding mtmd batch from idx = \d+, n_chunks = (\d+)")
@@ -285,20 +286,14 @@ def facts(args, seconds: float) -> dict:
         "load": args.load, "context": args.context, "ram_mib": args.ram_mib, "width": args.width}
 
 
-def parsed():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="does the whole chain work?")
-    parser.add_argument("--redraw", action="store_true", help="write the page of the last run")
-    args = parser.parse_args()
+    args = parsed(parser, "bench-media", threads=os.cpu_count() or 1)
     setting = os.environ.get
-    args.cairn = Path(setting("CAIRN", ROOT / "build" / "cairn")).resolve()
-    args.lab = Path(setting("CAIRN_LAB", ROOT / "build" / "cairn-lab")).resolve()
-    args.work = Path(setting("WORK", ROOT / "build" / "bench-media")).resolve()
     args.models = args.work if args.quick else ROOT / "models" / "bench"
-    page_path = (args.work if args.quick else ROOT / "docs") / "media_bench.md"
-    args.out = Path(setting("OUT", page_path))
+    args.out = page_path(args, "media_bench.md", whole=not args.quick)
     args.repeat = int(setting("REPEAT", "3"))
-    args.threads = int(setting("THREADS", os.cpu_count() or 1))
     args.context = int(setting("CONTEXT", "8192"))
     args.ram_mib = int(setting("RAM_MIB", "512" if args.quick else "8192"))
     args.width = 64 if args.quick else 256
@@ -310,7 +305,7 @@ def parsed():
 
 
 def main():
-    args, begin = parsed(), time.monotonic()
+    args, begin = arguments(), time.monotonic()
     args.load = os.getloadavg()[0]  # of other programs
     figures = args.work / "figures.json"
     if args.redraw:

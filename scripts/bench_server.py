@@ -23,6 +23,24 @@ def fail(what: str):
     sys.exit(f"{Path(sys.argv[0]).stem}: {what}")
 
 
+def parsed(parser, work: str, threads: int):
+    """The arguments; the programs, the folder and the number of threads come from CAIRN, CAIRN_LAB,
+    WORK and THREADS, else from build/ and from here."""
+    parser.add_argument("--redraw", action="store_true", help="write the page of the last run")
+    args = parser.parse_args()
+    setting, build = os.environ.get, ROOT / "build"
+    args.cairn = Path(setting("CAIRN", build / "cairn")).resolve()
+    args.lab = Path(setting("CAIRN_LAB", build / "cairn-lab")).resolve()
+    args.work = Path(setting("WORK", build / work)).resolve()
+    args.threads = int(setting("THREADS", threads))
+    return args
+
+
+def page_path(args, name: str, whole: bool) -> Path:
+    """OUT, or docs/NAME; that of a run that was not whole stays in the folder of the run."""
+    return Path(os.environ.get("OUT", (ROOT / "docs" if whole else args.work) / name))
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -34,7 +34,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve
 import page  # noqa: E402
 import targets  # noqa: E402
 from attacks import Attack, all_attacks  # noqa: E402
-from bench_server import ROOT, fail, peer_command  # noqa: E402
+from bench_server import fail, page_path, parsed, peer_command  # noqa: E402
 from second_client import SecondClient, chat  # noqa: E402
 from wire import FULL, SHORT, is_fault  # noqa: E402
 
@@ -201,7 +201,7 @@ def make_files(args):
                        stdout=subprocess.DEVNULL)
 
 
-def parsed():
+def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="half a minute, on Cairn alone")
     parser.add_argument("--only", type=lambda text: text.split(","), default=[],
@@ -209,16 +209,9 @@ def parsed():
     parser.add_argument("--no-peer", action="store_true", help="Cairn alone")
     parser.add_argument("--peer-too", action="store_true",
                         help="llama-server in the short form too")
-    parser.add_argument("--redraw", action="store_true", help="write the page of the last run")
-    args = parser.parse_args()
-    setting = os.environ.get
-    args.cairn = Path(setting("CAIRN", ROOT / "build" / "cairn")).resolve()
-    args.lab = Path(setting("CAIRN_LAB", ROOT / "build" / "cairn-lab")).resolve()
-    args.work = Path(setting("WORK", ROOT / "build" / "abuse")).resolve()
-    args.threads = int(setting("THREADS", "1"))  # the model is so small that more only wait
+    args = parsed(parser, "abuse", threads=1)  # the model is so small that more only wait
     args.model, args.projector = args.work / "qwen3.gguf", args.work / "mmproj.gguf"
-    whole = not args.short and not args.only
-    args.out = Path(setting("OUT", (ROOT / "docs" if whole else args.work) / "abuse.md"))
+    args.out = page_path(args, "abuse.md", whole=not args.short and not args.only)
     return args
 
 
@@ -259,7 +252,7 @@ def play(args, figures: Path):
 def main():
     # Whoever ends it ends its servers too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("abuse: ended"))
-    args = parsed()
+    args = arguments()
     figures = args.work / "result.json"
     if not args.redraw:
         if not args.cairn.is_file():
