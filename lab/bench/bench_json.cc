@@ -89,7 +89,7 @@ std::string BenchJson(const BenchResult& result) {
                      {"scale", result.scale},
                      {"seed", result.seed},
                      {"servers", ListOf(result.servers)}};
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ToText(json, 1) + "\n";
 }
 
 }  // namespace cairn

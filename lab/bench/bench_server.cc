@@ -93,8 +93,7 @@ Result<ServerFigures> BenchServer::Describe() const {
 std::optional<std::vector<int32_t>> BenchServer::Tokenize(const std::string& text,
                                                           bool add_special) const {
   const Json body = {{"add_special", add_special}, {"content", text}, {"parse_special", true}};
-  const Json reply = ParsedReply(
-      http_.Post("/tokenize", body.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const Json reply = ParsedReply(http_.Post("/tokenize", ToText(body)));
   const auto list = reply.is_object() ? reply.find("tokens") : reply.end();
   if (list == reply.end() || !list->is_array()) return std::nullopt;
   std::vector<int32_t> tokens;

@@ -49,11 +49,6 @@ Status AddTools(const std::string& tools_json, Json* body) {
   return {};
 }
 
-// Invalid UTF-8 in a document is replaced rather than refused.
-std::string ToText(const Json& body) {
-  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 Result<std::string> RequestBody(const std::vector<ChatMessage>& messages,
                                 const ChatParams& params) {
   Json body;

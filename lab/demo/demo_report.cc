@@ -162,7 +162,7 @@ std::string DemoJson(const DemoFigures& figures) {
   json["total"] = {{"without", ToJson(total.without)}, {"with", ToJson(total.with)}};
   json["same_answers"] = SameAnswers(figures.rows);
   json["total_ms"] = std::round(figures.total_ms);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return ToText(json, 2) + "\n";
 }
 
 }  // namespace cairn

@@ -30,10 +30,6 @@ ApiResult<Json> ParseBody(std::string_view body) {
   return std::move(*json);
 }
 
-std::string ToText(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void AppendDataEvent(const Json& json, std::string* chunk) {
   *chunk += "data: " + ToText(json) + "\n\n";
 }

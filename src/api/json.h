@@ -17,9 +17,6 @@ namespace cairn {
 // Parses the body of a request, which must be an object.
 ApiResult<Json> ParseBody(std::string_view body);
 
-// Returns the JSON as text. Invalid UTF-8 becomes U+FFFD instead of an exception.
-std::string ToText(const Json& json);
-
 // Appends the JSON to `chunk` as an unnamed server-sent event: "data: {…}" and a blank line.
 void AppendDataEvent(const Json& json, std::string* chunk);
 

@@ -334,7 +334,11 @@ Json* FindPointer(Json& root, std::string_view pointer) {
 }
 
 std::ostream& operator<<(std::ostream& out, const Json& json) {
-  return out << json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return out << ToText(json);
+}
+
+std::string ToText(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace cairn

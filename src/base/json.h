@@ -319,6 +319,10 @@ std::partial_ordering operator<=>(const Json& a, const Json& b);
 
 std::ostream& operator<<(std::ostream& out, const Json& json);
 
+// Returns the JSON as text, in one line unless `indent` says by how much to indent. Invalid UTF-8
+// becomes U+FFFD instead of an exception.
+std::string ToText(const Json& json, int indent = -1);
+
 // --- Templates
 // ------------------------------------------------------------------------------------
 

@@ -47,10 +47,6 @@ void DropHeader(Message* message) {
   }
 }
 
-std::string TextOf(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 void AppendSorted(const Json& json, std::string* text) {
   if (json.is_array()) {
     char before = '[';
@@ -67,12 +63,12 @@ void AppendSorted(const Json& json, std::string* text) {
     char before = '{';
     for (const auto& [key, value] : members) {
       *text += std::exchange(before, ',');
-      *text += TextOf(Json(key)) + ":";
+      *text += ToText(Json(key)) + ":";
       AppendSorted(*value, text);
     }
     *text += json.empty() ? "{}" : "}";
   } else {
-    *text += TextOf(json);
+    *text += ToText(json);
   }
 }
 

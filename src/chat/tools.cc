@@ -34,7 +34,7 @@ Tools::Tools(Json list) {
   CHECK(list.is_array());
   if (list.empty()) return;
   auto parsed = std::make_shared<Parsed>();
-  parsed->text = list.dump(-1, ' ', false, Json::error_handler_t::replace);
+  parsed->text = ToText(list);
   parsed->hash = Hash64(parsed->text);
   parsed->list = std::move(list);
   parsed_ = std::move(parsed);

@@ -56,7 +56,7 @@ std::string Describe(Company* company, const Life& life, const Question& questio
                {"without_cache", said(company->oracle.Right(question))},
                {"without_cache_again", said(company->oracle.AskAgain(question))},
                {"asked_again", said(Ask(life.url, question, {.key = manner.key}))}};
-  return told.dump(1, ' ', false, Json::error_handler_t::replace);
+  return ToText(told, 1);
 }
 
 void Report(Company* company, const Life& life, const std::string& what,

@@ -136,7 +136,7 @@ bool IsJsonObject(std::string_view text) {
 }
 
 std::string JsonString(std::string_view content) {
-  return Json(content).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ToText(Json(content));
 }
 
 }  // namespace cairn

@@ -98,8 +98,7 @@ bool MendArguments(Conversation* conversation) {
   for (Message& message : conversation->messages) {
     for (ToolCall& call : message.tool_calls) {
       if (!AreBrokenArguments(call.arguments)) continue;
-      call.arguments =
-          ArgumentsObject(call.arguments).dump(-1, ' ', false, Json::error_handler_t::replace);
+      call.arguments = ToText(ArgumentsObject(call.arguments));
       mended = true;
     }
   }

@@ -98,7 +98,7 @@ class TextVisitor {
     if (!MayHoldSpecial(*text)) return;
     Json object = ArgumentsObject(*text);
     VisitTexts(&object, visit_);
-    *text = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    *text = ToText(object);
   }
 
   // Invalid JSON stays: rendering reports it.
@@ -107,7 +107,7 @@ class TextVisitor {
     auto json = ParseLimitedJson(*text, "");
     if (!json) return;
     VisitTexts(&*json, visit_);
-    *text = json->dump(-1, ' ', false, Json::error_handler_t::replace);
+    *text = ToText(*json);
   }
 
   const TemplateCaps& caps_;

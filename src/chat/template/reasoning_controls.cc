@@ -188,7 +188,7 @@ std::string WithOwnSwitch(const ReasoningControls& controls, const std::string& 
   const std::optional<bool> on = OnByAnyName(kwargs);
   if (!on) return kwargs_json;
   kwargs[controls.switch_name] = Json::parse(*on ? controls.switch_on : controls.switch_off);
-  return kwargs.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ToText(kwargs);
 }
 
 bool TurnsOff(const ReasoningControls& controls, const std::string& kwargs_json) {
@@ -218,7 +218,7 @@ std::string MergedKwargs(const std::vector<std::string>& kwargs_json) {
   for (const std::string& text : kwargs_json) {
     if (!text.empty()) merged.update(Json::parse(text));
   }
-  return merged.empty() ? "" : merged.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return merged.empty() ? "" : ToText(merged);
 }
 
 }  // namespace cairn

@@ -120,7 +120,7 @@ Json ObjectJson(const FoundObject& object, int64_t now_ns) {
 
 void PrintJson(const Json& json) {
   // Names of folders and files may have any bytes; invalid UTF-8 is replaced instead of throwing.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string text = ToText(json, 2);
   std::printf("%s\n", text.c_str());
 }
 

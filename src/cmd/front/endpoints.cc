@@ -34,7 +34,7 @@ Result<Endpoint> ParseEndpoint(const std::string& text) {
 }
 
 std::string Quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return ToText(Json(text));
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ void PrintJson(const ModelInfo& info, const MemoryTraits& traits) {
   };
   json.update(MemoryJson(traits));
   // Strings in a file may have any bytes; invalid UTF-8 is replaced instead of throwing.
-  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  const std::string text = ToText(json, 2);
   std::printf("%s\n", text.c_str());
 }
 
