@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Configures a build folder when needed and builds it; silent when there is nothing to do.
-# A new build/ is clang's with precompiled headers where clang-19 and lld-19 are installed and CXX
-# names no other compiler: half of the time of gcc's. A folder keeps its compiler.
+# A new build/ is clang's where clang-19 and lld-19 are installed and CXX names no other compiler: less
+# time than by the system's. Both read precompiled headers. A folder keeps its compiler.
 # Usage: scripts/build.sh [--release | --demo] [--configure] [--no-page] [target...]
-#   --release    by the system's compiler and without precompiled headers, as packages are built: in
-#                build/, or in build-release/ where build/ is clang's
-#   --demo       a new build/ is made as with --release; one that is there is used as it is
+#   --release    in build-release/, as packages are built: by the system's compiler and without
+#                precompiled headers
+#   --demo       a new build/ is the system's compiler's; one that is there is used as it is
 #   --configure  stop after configuring
 #   --no-page    a new build/ gets no web page, whose packages npm would have to fetch first; the
 #                next call without this flag adds it
@@ -15,8 +15,6 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
-# shellcheck source=scripts/lib/build_folder.sh
-source scripts/lib/build_folder.sh
 
 PAGE=yes
 COMPILER=fastest
@@ -35,17 +33,21 @@ is_configured() {
   [[ "$PAGE" == no || ! -f "$(without_page)" ]]
 }
 
+# clang with precompiled headers and lld takes the least time (docs/testing.md). CXX in the environment is
+# somebody's choice.
+can_use_clang() { [[ -z "${CXX:-}" ]] && have clang++-19 && have ld.lld-19; }
+
 # The preset of this folder: the one it was configured with, or for a new one the fastest that is
-# allowed. What was configured before presets were written down is gcc's.
+# allowed.
 choose_preset() {
-  if [[ "$FOLDER" != build ]]; then
-    echo release-apart
-  elif [[ -f build/preset ]]; then
+  if [[ "$FOLDER" == build-release ]]; then
+    echo release
+  elif [[ -f build/CMakeCache.txt ]] && grep -qxE 'clang|system' build/preset 2>/dev/null; then
     cat build/preset
   elif [[ "$COMPILER" == fastest && ! -f build/CMakeCache.txt ]] && can_use_clang; then
     echo clang
   else
-    echo release
+    echo system
   fi
 }
 
@@ -75,10 +77,7 @@ main() {
   local stop=no
   while [[ "${1:-}" == --* ]]; do
     case "$1" in
-      --release)
-        COMPILER=default
-        FOLDER="$(release_folder)"
-        ;;
+      --release) FOLDER=build-release ;;
       --demo) COMPILER=default ;;
       --configure) stop=yes ;;
       --no-page) PAGE=no ;;

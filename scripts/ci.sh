@@ -12,8 +12,6 @@ cd "$ROOT"
 source scripts/lib/common.sh
 # shellcheck source=scripts/lib/changed.sh
 source scripts/lib/changed.sh
-# shellcheck source=scripts/lib/build_folder.sh
-source scripts/lib/build_folder.sh
 
 readonly WORDS_DIR="build/ci"
 readonly LINES_MAX=60
@@ -111,7 +109,7 @@ compile_as_packages() {
   local objects=("$@") done=0 begin="$SECONDS"
   scripts/build.sh --release --no-page --configure || return 1
   while ((done < ${#objects[@]} && SECONDS - begin < SYSTEM_COMPILER_S_MAX)); do
-    ninja -C "$(release_folder)" "${objects[@]:done:OBJECTS_AT_ONCE}" || return 1
+    ninja -C build-release "${objects[@]:done:OBJECTS_AT_ONCE}" || return 1
     done=$((done + OBJECTS_AT_ONCE))
   done
   say "system-compiler: $((done < ${#objects[@]} ? done : ${#objects[@]})) of ${#objects[@]} objects"
@@ -120,9 +118,7 @@ compile_as_packages() {
 system_compiler_lane() {
   local objects
   mapfile -t objects < <(concerned_objects build | grep -E '^(src|lab)/' | grep -v '_test\.dir/' || true)
-  if [[ "$(release_folder)" == build ]]; then
-    say "system-compiler: it built build/ already"
-  elif [[ "${#objects[@]}" -eq 0 ]]; then
+  if [[ "${#objects[@]}" -eq 0 ]]; then
     say "system-compiler: no source of the programs has changed"
   else
     step system-compiler compile_as_packages "${objects[@]}"

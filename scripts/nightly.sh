@@ -10,8 +10,6 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
-# shellcheck source=scripts/lib/build_folder.sh
-source scripts/lib/build_folder.sh
 
 readonly WORDS_DIR="build/nightly"
 FAILED=""
@@ -32,7 +30,7 @@ main() {
   mkdir -p "$WORDS_DIR"
   attempt build scripts/build.sh
   attempt build-release scripts/build.sh --release
-  attempt test env CAIRN_ALL_CASES=1 FOLDER="$(release_folder)" scripts/test.sh
+  attempt test env CAIRN_ALL_CASES=1 FOLDER=build-release scripts/test.sh
   attempt lint scripts/lint.sh --all
   attempt asan scripts/sanitize.sh asan
   attempt tsan scripts/sanitize.sh tsan

@@ -7,11 +7,6 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
-# shellcheck source=scripts/lib/build_folder.sh
-source scripts/lib/build_folder.sh
-
-# make_package FOLDER: into build/package, whichever folder was built.
-make_package() { cmake -E chdir "$1" cpack -G DEB -B "$ROOT/build/package"; }
 
 check_package() {
   if ! have lintian; then
@@ -23,12 +18,12 @@ check_package() {
 }
 
 main() {
-  local package folder
+  local package
   have dpkg-deb || fail "packages are made on Debian-family machines; here is no dpkg-deb"
-  folder="$(release_folder)"
   scripts/build.sh --release cairn cairn-packaged cairn_heart
   rm -rf build/package
-  run_step "Packing" build/package.log make_package "$folder"
+  mkdir -p build
+  run_step "Packing" build/package.log cmake -E chdir build-release cpack -G DEB -B "$ROOT/build/package"
   package="$(ls build/package/*.deb)"
   say "$package: $(du -h "$package" | cut -f 1), unpacked" \
     "$(dpkg-deb -f "$package" Installed-Size) KB; depends on: $(dpkg-deb -f "$package" Depends)"
