@@ -407,6 +407,20 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
   CheckStops(fields, "stop_sequences", params->stop_texts);
 }
 
+// Returns the GBNF that the answer's text must match, from `output_config.format` or its older name
+// `output_format`; empty if it is free.
+ApiResult<std::string> ReadOutputFormat(const Json& body) {
+  FieldReader fields(body, "");
+  const Json* older = fields.Find("output_format");
+  const Json* config = fields.Find("output_config");  // an object: ReadThinking checks that
+  const Json* format = config == nullptr ? nullptr : FieldReader(*config, "").Find("format");
+  if (format != nullptr && older != nullptr) {
+    return tl::unexpected(FieldError("output_format", "absent with 'output_config.format'"));
+  }
+  if (format != nullptr) return ParseAnswerFormat(*format, "output_config.format");
+  return older == nullptr ? std::string() : ParseAnswerFormat(*older, "output_format");
+}
+
 void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
   fields->Number("temperature", 0, kLarge, &sampling->temperature);
   fields->Number("top_p", 0, 1, &sampling->top_p);
@@ -458,6 +472,10 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   ReadSampling(&fields, &request.params.sampling);
   ReadThinkingBudgetTokens(&fields, &request.params.reasoning);
   ReadThinkingBudget(&fields, &request.params.reasoning);
+  auto grammar = ReadOutputFormat(body);
+  if (!grammar) return tl::unexpected(grammar.error());
+  request.grammar = *std::move(grammar);
+  request.grammar_is_format = true;
   auto choice = ParseMessagesToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   request.tool_choice = std::move(*choice);

@@ -6,6 +6,9 @@
 //   assistant: thinking, text, tool_use -> one assistant message with reasoning, text and calls
 //   tools[i] {name, input_schema}      -> OpenAI's form; a tool without a schema is the service's
 //                                         own (web search, …) and is left out
+//   output_config.format               -> the grammar of the answer's text, as of
+//   `response_format`;
+//                                         `output_format` is its older name
 //
 // `cache_control` becomes a mark of its message; `tool_choice` does not change the tools in the
 // prompt. Signatures and unknown fields are ignored, because clients send many.

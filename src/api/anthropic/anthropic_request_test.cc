@@ -237,6 +237,47 @@ TEST(AnthropicRequest, ThinkingHasASwitchAndABudget) {
   EXPECT_EQ(on.params.reasoning.tokens_max, 1024u);
 }
 
+TEST(AnthropicRequest, AnOutputFormatIsTheGrammarOfChatsResponseFormat) {
+  const std::string schema =
+      R"({"type":"object","properties":{"warm":{"type":"boolean"}},"required":["warm"]})";
+  const std::string format = R"({"type":"json_schema","schema":)" + schema + "}";
+  const auto of_chat = ParseChatRequest(
+      Json::parse(R"({"messages":[{"role":"user","content":"hi"}],"response_format":
+                      {"type":"json_schema","json_schema":{"name":"sky","schema":)" +
+                  schema + "}}}"),
+      GenerationParams{});
+  ASSERT_TRUE(of_chat.has_value());
+  EXPECT_NE(of_chat->grammar.find("warm"), std::string::npos);
+  for (const std::string& field :
+       {R"("output_config":{"effort":"high","format":)" + format + "}",
+        R"("output_config":{"format":null},"output_format":)" + format}) {
+    const ChatRequest request = ParseRequest(R"("max_tokens":1,)" + field);
+    EXPECT_EQ(request.grammar, of_chat->grammar) << field;
+    EXPECT_TRUE(request.grammar_is_format) << field;
+  }
+  EXPECT_EQ(ParseRequest(R"("max_tokens":1,"output_config":{"effort":"high"})").grammar, "");
+  EXPECT_EQ(ParseRequest(R"("max_tokens":1,"output_format":null)").grammar, "");
+}
+
+TEST(AnthropicRequest, AMistakeInAnOutputFormatIsNamed) {
+  const auto error_of = [](const std::string& field) {
+    return ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user","content":"hi"}],)" + field + "}");
+  };
+  const auto begins = [&](const std::string& field, const std::string& place) {
+    const std::string error = error_of(field);
+    EXPECT_TRUE(error.starts_with("'" + place + "' must be ")) << error;
+  };
+  begins(R"("output_config":7)", "output_config");
+  begins(R"("output_config":{"format":"json"})", "output_config.format.type");
+  begins(R"("output_config":{"format":{"type":"json_schema"}})", "output_config.format.schema");
+  begins(R"("output_config":{"format":{"type":"json_schema","schema":{"type":"pile"}}})",
+         "output_config.format.schema.type");
+  begins(R"("output_format":{"type":"xml"})", "output_format.type");
+  EXPECT_EQ(
+      error_of(R"("output_config":{"format":{"type":"text"}},"output_format":{"type":"text"})"),
+      "'output_format' must be absent with 'output_config.format'");
+}
+
 TEST(AnthropicRequest, AnImageIsRefusedWithoutAProjector) {
   EXPECT_EQ(ErrorOfUserBlock(R"({"type":"image","source":{}})"),
             "messages[0].content[0]: this server takes no images: start it with --mmproj FILE");

@@ -26,8 +26,9 @@ struct ChatRequest {
   // Grammar of the answer's content, in GBNF with a rule "root"; empty if it is free. The service
   // turns it into params.sampling.grammar, because it knows whether reasoning precedes the content.
   std::string grammar;
-  // The grammar is that of a format (`response_format`, `text.format`), which holds for texts:
-  // calls stay possible beside it. Otherwise it holds for whatever the model writes.
+  // The grammar is that of a format (`response_format`, `text.format`, `output_config.format`),
+  // which holds for texts: calls stay possible beside it. Otherwise it holds for whatever the model
+  // writes.
   bool grammar_is_format = false;
   ToolChoice tool_choice;
 };
@@ -46,7 +47,8 @@ ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
 // `grammar`; empty if there is none.
 ApiResult<std::string> ParseAnswerGrammar(const Json& body);
 
-// The same for `response_format` or Responses' `text.format`; `field` names it in errors.
+// The same for `response_format`, Responses' `text.format` or Messages' `output_config.format`;
+// `field` names it in errors.
 ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field);
 
 // Parses only `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort`, from which the
