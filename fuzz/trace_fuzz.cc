@@ -23,7 +23,7 @@ void CheckRequest(const TraceRequest& request, size_t block_tokens) {
   CHECK(request.shape.header_end <= request.input_tokens);
   for (const BlockRange& range : request.blocks) CHECK(range.first <= range.last);
   for (const BlockRange& range : request.token_ids) CHECK(range.first <= range.last);
-  CHECK(HeldTokens(request) >= request.input_tokens);
+  CHECK(SlotTokensAtEnd(request) >= request.input_tokens);
   if (request.input_tokens + request.output_tokens > kTokensMax) return;
   Token last_unique = -1;
   const Tokens prompt = PromptOf(request, block_tokens, &last_unique);

@@ -139,7 +139,7 @@ class NeedsFinder {
 
   void Add(const TraceRequest& request) {
     const size_t most = input_.context_tokens > 0 ? input_.context_tokens - 1 : SIZE_MAX;
-    const size_t held = std::min(HeldTokens(request), most);
+    const size_t held = std::min(SlotTokensAtEnd(request), most);
     CHECK(held >= request.input_tokens);
     size_t begin = 0;
     for (const BlockRange& numbers : NumbersOf(request, block_tokens_, held)) {

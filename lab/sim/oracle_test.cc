@@ -36,7 +36,7 @@ class BruteForce {
       Held held{PromptOf(request, kBlockTokens, &unique), request.input_tokens, request.reuse};
       const Tokens answer = AnswerOf(request);
       held.tokens.insert(held.tokens.end(), answer.begin(), answer.end());
-      held.tokens.resize(HeldTokens(request));
+      held.tokens.resize(SlotTokensAtEnd(request));
       held_.push_back(std::move(held));
     }
     for (size_t j = 0; j < held_.size(); ++j) paths_.push_back(PathOf(j));

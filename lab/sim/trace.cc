@@ -213,7 +213,7 @@ Tokens AnswerOf(const TraceRequest& request, TokenKind kind) {
 }
 
 // An answer's last token is decoded only to sample the end token after it.
-size_t HeldTokens(const TraceRequest& request) {
+size_t SlotTokensAtEnd(const TraceRequest& request) {
   const bool answered = !request.token_ids.empty() && !request.cancelled_at;
   if (!answered || request.output_tokens == 0) return request.input_tokens;
   return request.input_tokens + request.output_tokens - (request.ended_by_model ? 0 : 1);

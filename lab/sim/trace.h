@@ -85,7 +85,7 @@ Tokens PromptOf(const TraceRequest& request, size_t block_tokens, Token* last_un
 // Returns the answer's tokens; empty if the trace does not have them.
 Tokens AnswerOf(const TraceRequest& request, TokenKind kind = TokenKind::kPlain);
 // Returns the tokens of prompt and answer that the slot of an uncancelled request holds at its end.
-size_t HeldTokens(const TraceRequest& request);
+size_t SlotTokensAtEnd(const TraceRequest& request);
 
 // A request and its session, in the order of service.
 struct TraceStep {

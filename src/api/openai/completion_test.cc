@@ -151,7 +151,7 @@ TEST(CompletionBias, OfATextIsThatOfEachOfItsTokens) {
   const ChatService service(&engine, chat_template.get(), &scheduler);
   auto request = ParseCompletion(
       service, Json::parse(R"({"prompt":"x","n_predict":1,"logit_bias":[["ab",-1],[7,2]]})"),
-      GenerationParams{}, CompletionDialect::kNative);
+      GenerationParams{}, CompletionDialect::kNative, 0);
   const auto started =
       StartCompletion(service, std::move(*request), CompletionDialect::kNative, kIdentity, 0);
   ASSERT_TRUE(started.has_value());

@@ -26,7 +26,7 @@ TEST(KvOverrides, AreNoneWithoutTexts) {
 }
 
 TEST(KvOverrides, NameATextThatIsWrong) {
-  for (const std::string text :
+  for (const std::string& text :
        {std::string("a"), std::string("a=int"), std::string("=int:1"), std::string("a=int:x"),
         std::string("a=bool:1"), std::string("a=long:1"), "a=str:" + std::string(200, 'x')}) {
     const auto made = MakeKvOverrides({text});
