@@ -4,9 +4,12 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cairn {
@@ -85,6 +88,7 @@ TEST_F(HeapTrimTest, TheSystemGetsBackWhatTheAllocatorKept) {
   constexpr size_t kPieceBytes = size_t{16} << 10U;
   constexpr size_t kPieces = 4096;
   std::vector<std::unique_ptr<std::vector<char>>> pieces;
+  pieces.reserve(kPieces);
   for (size_t i = 0; i < kPieces; ++i) {
     pieces.push_back(std::make_unique<std::vector<char>>(kPieceBytes, 'x'));
   }
@@ -102,6 +106,7 @@ TEST_F(HeapTrimTest, TheSystemGetsBackWhatTheAllocatorKept) {
   trim.OnRequestEnd(kLarge);
   while (!trimmed) std::this_thread::yield();
   EXPECT_LT(ResidentBytes() + kPieces * kPieceBytes / 2, before_bytes);
+  EXPECT_EQ(last.back(), 'x');
 }
 
 }  // namespace

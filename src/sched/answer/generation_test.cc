@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <utility>
 
 namespace cairn {
 namespace {
