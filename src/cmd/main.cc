@@ -46,7 +46,7 @@ int Refuse(const std::string& why) {
   return 1;
 }
 
-// What a command line asks for instead of serving; see LlamaMeaning::instead.
+// Does what a command line asks for instead of serving; see LlamaMeaning::instead.
 int Tell(const std::string& what, const CLI::App& app) {
   if (what == "version") {
     std::printf("%s\n", VersionText().c_str());

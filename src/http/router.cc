@@ -109,10 +109,13 @@ RouteMatch Router::Find(std::string_view method, std::string_view path) const {
   constexpr std::string_view kVersion = "/v1";
   RouteMatch match = FindExactly(method, path);
   if (match.path_known || !path.starts_with('/')) return match;
-  const bool has_version = path.starts_with(kVersion) && path.size() > kVersion.size() + 1 &&
-                           path[kVersion.size()] == '/';
-  return has_version ? FindExactly(method, path.substr(kVersion.size()))
-                     : FindExactly(method, std::string(kVersion) + std::string(path));
+  const auto has_version = [&](std::string_view text) {
+    return text.starts_with(kVersion) && text.size() > kVersion.size() + 1 &&
+           text[kVersion.size()] == '/';
+  };
+  if (!has_version(path)) return FindExactly(method, std::string(kVersion) + std::string(path));
+  const std::string_view rest = path.substr(kVersion.size());
+  return has_version(rest) ? match : FindExactly(method, rest);
 }
 
 RouteMatch Router::FindExactly(std::string_view method, std::string_view path) const {

@@ -188,11 +188,10 @@ HttpResponse Completions(const ChatService& service, Served& served, CompletionD
   if (!body) return ErrorResponse(body.error());
   const NamespaceId key = NamespaceOf(http_request);
   const bool fills_gap = dialect == CompletionDialect::kOpenAi && HasSuffix(*body);
-  return Complete(
-      service, served, dialect, http_request,
-      fills_gap
-          ? ParseSuffixCompletion(service, *body, served.defaults, served.infill)
-          : ParseCompletion(service, *body, served.defaults, dialect, key, http_request.gone));
+  return Complete(service, served, dialect, http_request,
+                  fills_gap ? ParseSuffixCompletion(service, *body, served.defaults, served.infill)
+                            : ParseCompletion(service, *body, served.defaults, dialect, key,
+                                              http_request.gone));
 }
 
 HttpResponse Infill(const ChatService& service, Served& served, const HttpRequest& http_request) {
@@ -313,14 +312,12 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
                    return ToResponse(PropsBody(service, served->defaults, served->model));
                  }));
-  server->Handle(
-      "GET", "/slots", WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
-        if (!served->shows_slots) {
-          return ErrorResponse(
-              ToApiError({ErrorCode::kUnsupported, "the server was started with --no-slots"}));
-        }
-        return ToResponse(SlotsBody(service));
-      }));
+  const Error hidden{ErrorCode::kUnsupported, "the server was started with --no-slots"};
+  server->Handle("GET", "/slots",
+                 WhenLoaded(served, [=](const ChatService& service, const HttpRequest&) {
+                   if (!served->shows_slots) return ErrorResponse(ToApiError(hidden));
+                   return ToResponse(SlotsBody(service));
+                 }));
   server->Handle(
       "POST", "/slots/:id",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
@@ -474,18 +471,14 @@ void AddInputTokensRoutes(HttpServer* server, const Served* served) {
 
 // Names such as OWNER/MODEL come as two segments, unless the client encodes the slash.
 void AddModelRoutes(HttpServer* server, const Served* served) {
-  for (const char* path : {"/v1/models/:id", "/v1/models/:owner/:id"}) {
-    server->Handle("GET", path,
-                   WhenLoaded(served,
-                              [served](const ChatService& service, const HttpRequest& request) {
-                                const auto owner = request.captures.find("owner");
-                                const bool has_owner = owner != request.captures.end();
-                                return ToResponse(ModelBody(service, served->model,
-                                                            (has_owner ? owner->second + "/" : "") +
-                                                                request.captures.at("id")));
-                              }),
-                   HttpAccess::kPublic);
-  }
+  const auto model =
+      WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {
+        const auto owner = request.captures.find("owner");
+        const std::string prefix = owner == request.captures.end() ? "" : owner->second + "/";
+        return ToResponse(ModelBody(service, served->model, prefix + request.captures.at("id")));
+      });
+  server->Handle("GET", "/v1/models/:id", model, HttpAccess::kPublic);
+  server->Handle("GET", "/v1/models/:owner/:id", model, HttpAccess::kPublic);
 }
 
 void AddEmbeddingsRoutes(HttpServer* server, Served* served) {

@@ -33,12 +33,10 @@ namespace {
 // How long a refused or failed client may read its answer before the connection is closed.
 constexpr Linger kLingerAfterError = {.silence_ms = 500, .total_ms = 5000};
 constexpr Linger kLingerAfterRefusal = {.silence_ms = 200, .total_ms = 200};
-// Limit for the handshake and the request of a refused client under TLS: the refusal can only
-// follow them.
+// Limit for the handshake and the request of a refused client under TLS, which its refusal follows.
 constexpr int kRefusedRequestMs = 500;
 // A connection that has sent nothing for this long after it was opened counts as idle.
 constexpr int kFirstByteMs = 100;
-
 thread_local Exchange* current_exchange = nullptr;
 
 // Returns the number of the key that the request has; 0: none, or a wrong one.
@@ -148,7 +146,7 @@ void HttpServer::Impl::InstallCallbacks() {
     WriteRefusal(exchange, out);
     return HandlerResponse::Handled;
   });
-  // A client that waits for permission to send a large body is told at once if it will be refused.
+  // A client that asks before it sends a large body is told at once if it will be refused.
   parser_.set_expect_100_continue_handler([this](const httplib::Request&, httplib::Response& out) {
     const Exchange& exchange = *current_exchange;
     if (exchange.refusal_status == 0) return 100;
@@ -157,13 +155,13 @@ void HttpServer::Impl::InstallCallbacks() {
   });
   // Called for every answer of 400 or more, including the library's own (which have no body).
   const auto on_error = [this](const httplib::Request& in, httplib::Response& out) {
-    current_exchange->close = true;
-    if (!current_exchange->error_message.empty()) {
-      Report(out.status, current_exchange->error_message, *current_exchange->connection);
+    Exchange& exchange = *current_exchange;
+    exchange.close = true;
+    if (!exchange.error_message.empty()) {
+      Report(out.status, exchange.error_message, *exchange.connection);
     }
     if (out.body.empty() && !out.content_provider_) {
-      const bool preempted =
-          current_exchange->seat != nullptr && current_exchange->seat->preempted();
+      const bool preempted = exchange.seat != nullptr && exchange.seat->preempted();
       // A request broken off because the server stops, or for another, is not the client's error.
       if (out.status == 400 && (stop_->raised() || preempted)) {
         out.status = 503;
@@ -172,7 +170,7 @@ void HttpServer::Impl::InstallCallbacks() {
       const bool encoded = in.has_header("Content-Encoding");
       std::string message(preempted ? kPreemptedText : MessageFor(out.status, encoded));
       if (out.status == 413) message = TooBig("is longer");
-      Report(out.status, message, *current_exchange->connection);
+      Report(out.status, message, *exchange.connection);
       WriteError(out.status, message, out);
     }
     return HandlerResponse::Handled;
@@ -316,7 +314,7 @@ void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* excha
 
 void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) const {
   const bool has_length = request.has_header("Content-Length");
-  // The name of a body as it is, which the library does not know.
+  // The library does not know this name of a body as it is.
   if (SameIgnoringCase(request.get_header_value("Content-Encoding"), "identity")) {
     request.headers.erase("Content-Encoding");
   }
@@ -560,8 +558,7 @@ void HttpServer::Impl::Refuse(Connection* connection, int status, const std::str
     LogFailure("an error answer", "error_body threw");
   }
   const std::string answer = RefusalAnswer(status, reason, options_.error_content_type, body);
-  // The send buffer of a new connection holds this answer; a client that reads nothing gets no
-  // more.
+  // A new connection's send buffer holds this answer; a client that reads nothing gets no more.
   connection->Write(answer.data(), answer.size());
   connection->LingerBriefly(kLingerAfterRefusal);
 }

@@ -32,7 +32,7 @@ std::unique_ptr<PlainConnection> BeginEndless(const WholeServer& server,
                                               const std::string& prompt) {
   auto client = std::make_unique<PlainConnection>(PortOf(server));
   const std::string body = R"({"stream":true,"ignore_eos":true,"prompt":")" + prompt + R"("})";
-  client->Send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
+  client->Send("POST /completion HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
                std::to_string(body.size()) + "\r\n\r\n" + body);
   return client;
 }

@@ -360,8 +360,8 @@ TEST_F(RouterRoutes, WhatTheRouterRefusesIsListedAmongTheRequests) {
   };
   EXPECT_EQ(listed("", "mine"), "");
   EXPECT_EQ(Post("/v1/completions", R"({"model":"gpt-4"})", "mine").status, 404);
-  EXPECT_EQ(Post("/messages", "{}", "mine").status, 404);
-  EXPECT_EQ(Post("/messages", "{}", "wrong").status, 404);
+  EXPECT_EQ(Post("/nothing", "{}", "mine").status, 404);
+  EXPECT_EQ(Post("/nothing", "{}", "wrong").status, 404);
   EXPECT_EQ(listed("", "mine"), "refused-router-2 refused-router-1 ");
   EXPECT_EQ(listed("?limit=1", "mine"), "refused-router-2 ");
   EXPECT_EQ(listed("", "other"), "");

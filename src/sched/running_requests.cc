@@ -124,7 +124,7 @@ void RunningRequests::EndLeaving() {
   }
 }
 
-// What the clients read changes at any time; one step sees one state of it.
+// Clients read at any time; one step sees one state of what they have read.
 void RunningRequests::UpdatePauses() {
   has_paused_ = false;
   for (RunningRequest& request : requests_) {

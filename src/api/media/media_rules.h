@@ -29,7 +29,7 @@ struct MediaRules {
   std::function<Result<Bytes>(const std::string& url, size_t bytes_max)> fetch = {};
   // The folder whose files may be named by path; empty: none may.
   std::string media_path = {};
-  // Of one request: whether its client has left; its media are not decoded then (Medium::gone).
+  // Whether the client of the request has left; its media are not decoded then (Medium::gone).
   std::function<bool()> gone = {};
 };
 

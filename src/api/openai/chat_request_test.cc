@@ -142,7 +142,7 @@ TEST(ChatRequest, NamesTheFieldThatIsWrongAndWhatItTakes) {
   ExpectRefused(R"({"messages":[{"role":"user","content":7}]})", "messages[0].content",
                 "a string or a list");
   ExpectRefused(WithField(R"("temperature":"hot")"), "temperature", "a number from 0 to");
-  ExpectRefused(WithField(R"("max_tokens":1.5)"), "max_tokens", "a whole number from -1");
+  ExpectRefused(WithField(R"("max_tokens":1.5)"), "max_tokens", "a whole number from -2");
   ExpectRefused(WithField(R"("stream":"yes")"), "stream", "true or false");
   ExpectRefused(WithField(R"("stop":[1])"), "stop", "a list of strings");
   ExpectRefused(WithField(R"("tools":{})"), "tools", "a list");

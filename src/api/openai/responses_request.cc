@@ -443,6 +443,8 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   const auto explain = ParseExplain(body);
   if (!explain) return tl::unexpected(explain.error());
   chat.options.explain = *explain;
+  fields.Bool("return_progress", &chat.options.progress);
+  fields.Bool("timings_per_token", &chat.options.timings_per_token);
   chat.params = defaults;
   chat.reuse = defaults.reuse;
   int64_t tokens_max = -1;

@@ -19,7 +19,7 @@ namespace cairn {
 
 struct LlamaLine {
   std::vector<std::string> arguments;
-  // What the line asks for instead of serving; see LlamaMeaning.
+  // The line asks for this instead of serving; see LlamaMeaning.
   std::string instead;
   FlagNotes notes;
 };

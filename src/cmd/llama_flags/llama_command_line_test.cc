@@ -70,6 +70,8 @@ std::string SampleOf(const LlamaFlag& flag, const std::string& rule) {
                                                               {"@mmproj-device", "none"},
                                                               {"--cors-origin", "localhost"},
                                                               {"--api-prefix", "/llm"},
+                                                              {"--slot-save-path", "."},
+                                                              {"--media-path", "."},
                                                               {"--chat-template-kwargs", "{}"},
                                                               {"--reasoning-effort", "default"}};
   const auto known = kSamples.find(flag.here);

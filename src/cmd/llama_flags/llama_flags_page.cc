@@ -64,7 +64,7 @@ std::string FateOf(const LlamaFlag& flag) {
   return "";
 }
 
-// What the flag is called here, and the table's note.
+// Returns the flag's name here, and the table's note.
 std::string Remarks(const LlamaFlag& flag) {
   std::string text;
   const auto add = [&text](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };

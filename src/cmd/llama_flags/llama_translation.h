@@ -33,7 +33,7 @@ struct LlamaMeaning {
   std::vector<std::string> arguments;
   // Likewise; they hold only where nothing else sets the flag.
   std::vector<std::string> defaults;
-  // What the command line asks for instead of serving: "version", "cache-list", "completion-bash"
+  // The command line asks for this instead of serving: "version", "cache-list", "completion-bash"
   // or "list-devices"; empty for nothing.
   std::string instead;
   bool is_always_so = false;

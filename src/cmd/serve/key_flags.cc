@@ -7,8 +7,8 @@
 #include <sstream>
 #include <utility>
 
-#include "base/heap_trim.h"
 #include "base/read_file.h"
+#include "http/heap_trim.h"
 #include "http/routes.h"
 
 namespace cairn {

@@ -55,8 +55,8 @@ Status CheckOrigins(const std::vector<std::string>& origins, bool has_keys) {
 
 bool AllowsOrigin(const std::vector<std::string>& origins, std::string_view origin) {
   return !origin.empty() && std::any_of(origins.begin(), origins.end(), [&](const auto& allowed) {
-    return allowed == kAny || allowed == origin ||
-           (allowed == kThisMachine && IsOfThisMachine(origin));
+    if (allowed == kThisMachine) return IsOfThisMachine(origin);
+    return allowed == kAny || allowed == origin;
   });
 }
 

@@ -1,4 +1,4 @@
-#include "base/heap_trim.h"
+#include "http/heap_trim.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -7,8 +7,8 @@
 //
 // Threads: any.
 
-#ifndef CAIRN_BASE_HEAP_TRIM_H_
-#define CAIRN_BASE_HEAP_TRIM_H_
+#ifndef CAIRN_HTTP_HEAP_TRIM_H_
+#define CAIRN_HTTP_HEAP_TRIM_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -52,4 +52,4 @@ class HeapTrim {
 
 }  // namespace cairn
 
-#endif  // CAIRN_BASE_HEAP_TRIM_H_
+#endif  // CAIRN_HTTP_HEAP_TRIM_H_
