@@ -5,6 +5,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -41,6 +42,14 @@ std::string NameIn(const std::string& word) {
   return word.substr(0, word.find('='));
 }
 
+// llama-server reads --ctx_size as --ctx-size. A value behind = keeps its underscores.
+std::string WithDashes(std::string word) {
+  if (!word.starts_with("--")) return word;
+  const auto end = word.begin() + static_cast<std::ptrdiff_t>(NameIn(word).size());
+  std::replace(word.begin(), end, '_', '-');
+  return word;
+}
+
 class LineReader {
  public:
   LineReader(const CLI::App& serve, const std::vector<std::string>& words)
@@ -49,7 +58,7 @@ class LineReader {
   Result<LlamaLine> Read() {
     line_.arguments.emplace_back(kServe);
     for (next_ = 1; next_ < words_.size();) {
-      const std::string& word = words_[next_++];
+      const std::string word = WithDashes(words_[next_++]);
       const LlamaFlagTable::Found found = OwnLlamaFlags().Find(NameIn(word));
       Status read;
       if (found.flag != nullptr) {

@@ -148,6 +148,13 @@ TEST(LlamaCommandLine, TakesAValueBehindAnEqualsSign) {
             "--jinja takes no value, or true or false, not 'perhaps'");
 }
 
+TEST(LlamaCommandLine, ReadsUnderscoresInANameAsDashes) {
+  EXPECT_EQ(ArgumentsOf({"--ctx_size", "4096", "--n_gpu-layers=9", "--cont_batching"}),
+            (Words{"--ctx-size=4096", "--gpu-layers=9"}));
+  EXPECT_EQ(ArgumentsOf({"--cache_dir", "a_b", "--cache_dir=a_b", "--alias", "--a_b"}),
+            (Words{"--cache-dir", "a_b", "--cache-dir=a_b", "--alias=--a_b"}));
+}
+
 TEST(LlamaCommandLine, TurnsFlashAttentionOnWithoutAValue) {
   EXPECT_EQ(ArgumentsOf({"-fa"}), (Words{"--flash-attn=on"}));
   EXPECT_EQ(ArgumentsOf({"-fa", "--mlock"}), (Words{"--flash-attn=on", "--mlock"}));
