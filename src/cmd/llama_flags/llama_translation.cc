@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/nearest_word.h"
+#include "engine/llama/model/llama_options.h"
 
 namespace cairn {
 namespace {
@@ -222,6 +223,22 @@ Result<LlamaMeaning> ProjectorDevice(const LlamaUse& use) {
   return meaning;
 }
 
+// A batch only tunes, so one that is too small for a start here is no error.
+Result<LlamaMeaning> Batch(const LlamaUse& use) {
+  constexpr auto kLeast = static_cast<int64_t>(kUbatchTokensMin);
+  std::string text = use.values.front();
+  int64_t tokens = kLeast;
+  std::from_chars(text.data(), text.data() + text.size(), tokens);
+  LlamaMeaning meaning;
+  if (IsNumber<int64_t>(text) && tokens > 0 && tokens < kLeast) {
+    meaning.note = use.spelling + " " + text + " is raised to " + std::to_string(kLeast) +
+                   ", the least batch of a start";
+    text = std::to_string(kLeast);
+  }
+  Add("--" + use.flag->here.substr(1), text, &meaning.arguments);
+  return meaning;
+}
+
 Result<LlamaMeaning> EmbeddingNorm(const LlamaUse& use) {
   if (use.values.front() != "2") {
     return Fail(ErrorCode::kInvalidArgument, use.spelling + " " + use.values.front() +
@@ -260,6 +277,8 @@ Translator TranslatorOf(std::string_view name) {
       {"@per-slot", PerSlot},
       {"@mmproj-device", ProjectorDevice},
       {"@pooling", Pooling},
+      {"@batch-size", Batch},
+      {"@ubatch-size", Batch},
       {"@embd-normalize", EmbeddingNorm}};
   const auto found = kTranslators.find(name);
   return found == kTranslators.end() ? nullptr : found->second;

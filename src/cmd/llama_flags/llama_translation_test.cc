@@ -54,6 +54,16 @@ TEST(LlamaTranslation, OfPoolingsButNone) {
   EXPECT_EQ(FlagsOf("--pooling", {"none"}).front().substr(0, 26), "--pooling none is refused:");
 }
 
+TEST(LlamaTranslation, RaisesABatchThatIsTooSmallForAStart) {
+  EXPECT_EQ(FlagsOf("-b", {"16"}), (Words{"--batch-size=24"}));
+  EXPECT_EQ(FlagsOf("-ub", {"1"}), (Words{"--ubatch-size=24"}));
+  EXPECT_EQ(Translate("-b", {"16"})->note, "-b 16 is raised to 24, the least batch of a start");
+  for (const char* kept : {"24", "2048", "0", "-1", "16x"}) {
+    EXPECT_EQ(FlagsOf("--batch-size", {kept}), (Words{"--batch-size=" + std::string(kept)}));
+    EXPECT_EQ(Translate("--batch-size", {kept})->note, "") << kept;
+  }
+}
+
 TEST(LlamaTranslation, OfModesOfLoading) {
   EXPECT_EQ(FlagsOf("-lm", {"auto"}), Words());
   EXPECT_EQ(FlagsOf("-lm", {"none"}), (Words{"--mmap=false"}));

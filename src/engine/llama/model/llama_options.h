@@ -18,6 +18,8 @@ namespace cairn {
 
 inline constexpr int32_t kAutoGpuLayers = -1;
 inline constexpr int32_t kAllGpuLayers = -2;
+// The least number of tokens in a ubatch: a start measures the model with so many.
+inline constexpr size_t kUbatchTokensMin = 24;
 
 struct LlamaOptions {
   // Model. A file named NAME-00001-of-00003.gguf implies its siblings.

@@ -14,6 +14,7 @@
 #include "base/tokens.h"
 #include "engine/engine.h"
 #include "engine/llama/model/llama_digest.h"
+#include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/loaded_model.h"
 #include "engine/llama/state/llama_sequences.h"
 #include "engine/llama/state/state_facts.h"
@@ -23,7 +24,7 @@ namespace cairn {
 class LlamaIdentity {
  public:
   // The number of tokens of the probe, and of its first chunk.
-  static constexpr size_t kProbeTokens = 24;
+  static constexpr size_t kProbeTokens = kUbatchTokensMin;
   static constexpr size_t kFirstTokens = 8;
   static constexpr SeqId kProbeSeq = 0;
 
