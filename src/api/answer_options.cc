@@ -85,7 +85,7 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
   fields.Bool("timings_per_token", &options.timings_per_token);
   // Other programs may send a level or null; only a switch means this.
   const Json* verbose = fields.Find("verbose");
-  options.verbose = verbose != nullptr && *verbose == Json(true);
+  if (verbose != nullptr && verbose->is_boolean()) options.verbose = verbose->get<bool>();
   const auto explain = ParseExplain(body);
   if (!explain) return tl::unexpected(explain.error());
   options.explain = *explain;

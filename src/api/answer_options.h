@@ -39,8 +39,9 @@ struct AnswerOptions {
   std::optional<size_t> slot = {};
   bool progress = false;           // `return_progress`: a stream tells how far the prompt is read
   bool timings_per_token = false;  // each chunk of a stream has `timings`
-  bool verbose = false;            // `verbose`: OpenAI's answers have `__verbose`
-  bool explain = false;            // `cairn.explain`: tell what was reused and why not more
+  // `verbose`: OpenAI's answers have `__verbose`. Absent: as ChatServiceOptions::verbose says.
+  std::optional<bool> verbose = {};
+  bool explain = false;  // `cairn.explain`: tell what was reused and why not more
   // `lora`: adapters by their number, and the scales to apply them with; the others are not
   // applied. Absent: the server's, which POST /lora-adapters sets.
   std::optional<std::vector<AdapterScale>> adapters = {};

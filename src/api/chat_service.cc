@@ -86,7 +86,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   }
 
   GenerationRequest generation = ToGeneration(request, name_space, format, *prompt);
-  if (request.options.verbose) {
+  if (is_verbose(request.options)) {
     const std::string bos = prompt->adds_bos ? engine_->info().bos_text : "";
     chat.verbose =
         std::make_shared<const Json>(Json{{"prompt", bos + prompt->text.text},

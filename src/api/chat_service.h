@@ -45,7 +45,7 @@ struct StartedChat {
   // The record to report in the answer. Null if the request did not ask for an explanation.
   std::shared_ptr<const RequestRecord> record = {};
   // llama-server's `__verbose`: the prompt as the model reads it, and the settings. Null unless the
-  // request asked for it.
+  // request or the server's options ask for it.
   std::shared_ptr<const Json> verbose = {};
   LogSink log = {};       // may be empty
   CallSink on_call = {};  // may be empty
@@ -67,6 +67,8 @@ struct ChatServiceOptions {
   ShownReasoning shown_reasoning = ShownReasoning::kApart;
   // false: all of an answer is content, its reasoning and its calls too.
   bool parses_answers = true;
+  // OpenAI's answers have `__verbose` unless the request says otherwise.
+  bool verbose = false;
 };
 
 class ChatService {
@@ -109,6 +111,9 @@ class ChatService {
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   const MediaRules& media_rules() const { return options_.media; }
+  bool is_verbose(const AnswerOptions& options) const {
+    return options.verbose.value_or(options_.verbose);
+  }
   // The same for a request whose client has left once `gone` is true (HttpRequest::gone).
   MediaRules MediaRulesUntil(std::function<bool()> gone) const {
     MediaRules rules = options_.media;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include "api/answer/answer_reader.h"
@@ -252,6 +253,25 @@ TEST(ChatService, PartsThatWereLeftOutAreNamedInOneLine) {
   served.Ask(talk);
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].find("server_tool_use, audio"), std::string::npos) << said[0];
+}
+
+TEST(ChatService, AVerboseServerShowsThePromptUnlessTheRequestSaysOtherwise) {
+  for (const bool server : {false, true}) {
+    ChatServiceOptions options;
+    options.verbose = server;
+    Served served(options);
+    const std::vector<std::optional<bool>> wishes = {std::nullopt, false, true};
+    for (const std::optional<bool>& asked : wishes) {
+      ChatRequest request;
+      request.conversation = {.messages = {User("U")}};
+      request.params.tokens_max = 1;
+      request.options.verbose = asked;
+      auto chat = served.service().Start(std::move(request), 1);
+      ASSERT_TRUE(chat.has_value());
+      EXPECT_EQ(chat->verbose != nullptr, asked.value_or(server));
+      EXPECT_TRUE(CollectAnswer(std::move(*chat), [] { return false; }).has_value());
+    }
+  }
 }
 
 TEST(ChatService, AStreamHasWholeCallsUnlessTheRequestAsksForParts) {

@@ -156,7 +156,7 @@ std::string OpenAiWhole(const StartedCompletion& started, const Collected& colle
   Json whole = OpenAiEnvelope(started, std::move(choices));
   whole["usage"] = UsageJson(costs.Total());
   AddTimings(started, costs.Total(), &whole);
-  if (started.options.verbose) {
+  if (started.is_verbose) {
     const WholeText& first = collected.answers.front();
     whole["__verbose"] = NativeEnd(started, first.text, first.tokens, first.end);
   }
@@ -243,6 +243,7 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
   started.identity = std::move(identity);
   started.params = request.params;
   started.options = request.options;
+  started.is_verbose = service.is_verbose(request.options);
   started.echo = request.echo;
   started.return_tokens = request.return_tokens;
   started.response_fields = std::move(request.response_fields);

@@ -40,6 +40,7 @@ struct StartedCompletion {
   AnswerOptions options;
   bool echo = false;
   bool return_tokens = false;
+  bool is_verbose = false;  // the answer has `__verbose`
   std::vector<std::string> response_fields = {};
   float line_ms_max = 0;
   ExplainedPrompt explained = {};  // the first prompt

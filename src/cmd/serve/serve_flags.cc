@@ -283,7 +283,10 @@ void AddResponsesFlags(CLI::App* serve, ServeOptions* options) {
 
 void AddLogFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
-  serve->add_flag("-v,--verbose", options->verbose, "Log libllama's messages: --log-level debug")
+  serve
+      ->add_flag("-v,--verbose", options->verbose,
+                 "Log libllama's messages: --log-level debug; OpenAI's answers have __verbose with "
+                 "the prompt's text")
       ->group(group);
   serve
       ->add_option(

@@ -115,6 +115,7 @@ ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies&
   service.shown_reasoning =
       ParseShownReasoning(options.reasoning_format).value_or(ShownReasoning::kApart);
   service.parses_answers = !options.skip_chat_parsing;
+  service.verbose = options.verbose;
   // With --reuse exact, a conversation's prompt must not depend on earlier requests.
   if (policies.reuse == ReuseMode::kExact) {
     service.answer_bytes_max = 0;
