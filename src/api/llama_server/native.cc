@@ -87,13 +87,17 @@ std::string BuildInfo(std::string_view version) {
   return "b" + std::string(version) + "-cairn";
 }
 
+size_t ToldContextTokens(const Engine& engine, const ServedModel& served) {
+  return engine.context_tokens() / (served.tells_parts ? engine.slots() : 1);
+}
+
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served) {
   const Engine& engine = service.engine();
   const TemplateCaps& caps = service.chat_template().caps();
   Json props;
   props["default_generation_settings"] = {{"id", 0},
-                                          {"n_ctx", engine.context_tokens()},
+                                          {"n_ctx", ToldContextTokens(engine, served)},
                                           {"is_processing", false},
                                           {"params", SettingsJson(defaults)}};
   props["total_slots"] = engine.slots();
@@ -120,11 +124,11 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   return ToText(props);
 }
 
-std::string SlotsBody(const ChatService& service) {
+std::string SlotsBody(const ChatService& service, const ServedModel& served) {
   Json slots = Json::array();
   for (const SlotStats& slot : service.stats().slots) {
     slots.push_back({{"id", slots.size()},
-                     {"n_ctx", service.engine().context_tokens()},
+                     {"n_ctx", ToldContextTokens(service.engine(), served)},
                      {"is_processing", slot.busy},
                      {"n_tokens", slot.tokens},
                      {"n_prompt_tokens", slot.prompt_tokens},

@@ -54,5 +54,16 @@ TEST_F(NativeTest, PropsSayWhatIsServed) {
   EXPECT_NE(props["chat_template"].get<std::string>().find("im_start"), std::string::npos);
 }
 
+TEST_F(NativeTest, TheToldContextIsASlotsPartWhereTheServerSaysSo) {
+  FakeEngineOptions options;
+  options.context_tokens = 4096;
+  options.slots = 4;
+  const FakeEngine engine(options);
+  ServedModel served;
+  EXPECT_EQ(ToldContextTokens(engine, served), 4096U);
+  served.tells_parts = true;
+  EXPECT_EQ(ToldContextTokens(engine, served), 1024U);
+}
+
 }  // namespace
 }  // namespace cairn

@@ -209,7 +209,7 @@ TEST_F(CompletionTest, NativeSaysWhenTheContextWasFull) {
 
 TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
   Answer(R"({"prompt":"abc","n_predict":5})", CompletionDialect::kNative);
-  const Json slots = Json::parse(SlotsBody(service_));
+  const Json slots = Json::parse(SlotsBody(service_, {}));
   ASSERT_EQ(slots.size(), 1u);
   EXPECT_EQ(slots[0]["id"], 0);
   EXPECT_EQ(slots[0]["n_ctx"], 4096);
