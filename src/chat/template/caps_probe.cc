@@ -15,6 +15,7 @@ constexpr std::string_view kUser = "UserNeedle";
 constexpr std::string_view kSystem = "SystemNeedle";
 constexpr std::string_view kTool = "tool_needle";
 constexpr std::string_view kAnswer = "AnswerNeedle";
+constexpr std::string_view kNoRole = "no_role";
 // For the order in which a conversation's texts show.
 constexpr std::string_view kReply = "ReplyNeedle";
 constexpr std::string_view kLate = "LateNeedle";
@@ -53,6 +54,8 @@ class CapsProbe {
     caps_.tools = Contains(Text(Json::array({User()}), ProbeTools()), kTool);
     caps_.tools_move = caps_.tools && MovesTools();
     FindCallShape();
+    caps_.results_beside_calls = Contains(source, "tool_responses") && TakesResultsBesideCalls();
+    caps_.tool_responses = caps_.tool_responses || caps_.results_beside_calls;
     caps_.reasoning_field = FindReasoningField(source);
     FindPartSeparators();
     FindRulesOfTools();
@@ -148,6 +151,22 @@ class CapsProbe {
     caps_.tool_responses = Contains(Text(Json::array({User(), Call(), Answer()})), kAnswer);
   }
 
+  // Whether results show beside their calls, while a message of role "tool" shows as one of a role
+  // that no template knows.
+  bool TakesResultsBesideCalls() const {
+    Json call = Call();
+    call["tool_responses"] = Json::array({{{"name", kTool}, {"response", kAnswer}}});
+    if (!Contains(Text(Json::array({User(), call})), kAnswer)) return false;
+    Json unknown = Answer();
+    unknown["role"] = kNoRole;
+    std::string as_unknown = Text(Json::array({User(), Call(), unknown}));
+    for (size_t at = as_unknown.find(kNoRole); at != std::string::npos;
+         at = as_unknown.find(kNoRole, at)) {
+      as_unknown.replace(at, kNoRole.size(), "tool");
+    }
+    return Text(Json::array({User(), Call(), Answer()})) == as_unknown;
+  }
+
   void FindRulesOfTools() {
     if (!caps_.tool_calls || !caps_.tool_responses) return;
     Json two_calls = Call();
@@ -235,7 +254,7 @@ class CapsProbe {
     found.user = SeparatorIn(Text(Json::array({InParts(User())})));
     found.assistant =
         SeparatorIn(Text(Json::array({User(), InParts(Said("assistant", kReply)), last})));
-    if (!caps_.tool_calls || !caps_.tool_responses) return;
+    if (!caps_.tool_calls || !caps_.tool_responses || caps_.results_beside_calls) return;
     found.tool = SeparatorIn(Text(Json::array({User(), Call(), InParts(Answer())})));
   }
 

@@ -229,6 +229,60 @@ TEST(ChatTemplate, GivesReasoningInTheFieldThatTheTemplateShows) {
   EXPECT_EQ(field(""), ReasoningField::kReasoningContent) << "it prints a list of parts as a text";
 }
 
+// As in Gemma 4's first template, results are part of the message with their calls.
+constexpr char kResultsBesideCalls[] =
+    "{% set ns = namespace(open=false) %}{% for m in messages %}"
+    "{% if not (ns.open and m.tool_calls) %}<{{ m.role }}>{% endif %}{% set ns.open = false %}"
+    "{% if m.tool_calls %}{{ m.reasoning_content or '' }}{% endif %}"
+    "{% for c in m.tool_calls or [] %}[call:{{ c.function.name }}"
+    "{{ c.function.arguments if c.function.arguments is string else c.function.arguments | tojson "
+    "}}]{% endfor %}{% for r in m.tool_responses or [] %}"
+    "[result:{{ r.name or 'unknown' }}={{ r.response }}]{% set ns.open = true %}{% endfor %}"
+    "{{ m.content }}{% if m.content or not m.tool_responses %}<end>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt and not ns.open %}<assistant>{% endif %}";
+
+TEST(ChatTemplate, GivesResultsBesideTheirCallsWhereTheTemplateKnowsNoToolRole) {
+  const auto beside = Parsed(kResultsBesideCalls);
+  EXPECT_TRUE(beside->caps().results_beside_calls);
+  EXPECT_TRUE(beside->caps().tool_responses);
+  EXPECT_EQ(beside->caps().part_separators.tool, "\n");
+  Message two = Call("f", "{}", "Look.");
+  two.tool_calls = {{"1", "f", "{}"}, {"2", "g", "{}"}};
+  Message first = ToolAnswer("F");
+  first.tool_call_id = "1";
+  Message second = ToolAnswer("G");
+  second.tool_call_id = "2";
+  std::vector<Message> talk = {User("U"), two, second, first};
+  const std::string loop =
+      "<user>U<end><assistant>Look.[call:f{}][call:g{}][result:g=G][result:f=F]";
+  EXPECT_EQ(*beside->Render({.messages = talk}, true), loop);
+  talk.insert(talk.end(), {two, second, Assistant("A", "So."), User("V")});
+  EXPECT_EQ(*beside->Render({.messages = talk}, true),
+            loop + "Look.[call:f{}][call:g{}][result:g=G]A<end><user>V<end><assistant>");
+}
+
+TEST(ChatTemplate, KeepsATextBeforeCallsThatHaveTheirResultsBeside) {
+  const auto beside = Parsed(kResultsBesideCalls);
+  Message talkative = Call("f", "{}", "Look.");
+  talkative.content = "I look.";
+  EXPECT_EQ(*beside->Render({.messages = {User("U"), talkative, ToolAnswer("F")}}, true),
+            "<user>U<end><assistant>I look.<end><assistant>Look.[call:f{}][result:f=F]");
+  EXPECT_EQ(*beside->Render({.messages = {User("U"), ToolAnswer("F")}}, true),
+            "<user>U<end><tool>F<end><assistant>")
+      << "a result without its call";
+}
+
+TEST(ChatTemplate, LeavesResultsAMessageOfTheirOwnWhereTheTemplateHasARoleForThem) {
+  const auto both = Parsed(
+      "{% for m in messages %}{% if m.role == 'tool' %}[result={{ m.content }}]{% else %}"
+      "<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}[{{ c.function.name }}"
+      "{{ c.function.arguments }}]{% endfor %}{% for r in m.tool_responses or [] %}"
+      "[result={{ r.response }}]{% endfor %}{% endif %}{% endfor %}");
+  EXPECT_FALSE(both->caps().results_beside_calls);
+  EXPECT_EQ(Render(*both, {.messages = {User("U"), Call("f", "{}"), ToolAnswer("F")}}),
+            "<user>U<assistant>[f{}][result=F]");
+}
+
 TEST(ChatTemplate, SaysWhichFieldIsNotWhatItMustBe) {
   const auto chatml = Builtin("chatml");
   EXPECT_EQ(Render(*chatml, {.messages = {User("U")}, .template_kwargs_json = "[]"}),

@@ -75,6 +75,9 @@ struct TemplateCaps {
   bool null_content = false;
   // Content must be a list of typed parts.
   bool typed_content = false;
+  // Results belong to the message of their calls, as `tool_responses`: [{"name", "response"}, …],
+  // and the text that answers them too. A message of role "tool" is nothing to the template.
+  bool results_beside_calls = false;
   PartSeparators part_separators = {};
   ReasoningField reasoning_field = ReasoningField::kReasoningContent;
 

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "chat/parse/call_arguments.h"
@@ -65,6 +66,53 @@ Json OneMessage(const Message& message, const TemplateCaps& caps) {
   return json;
 }
 
+// The messages for a template with results_beside_calls.
+class MessagesWithResults {
+ public:
+  explicit MessagesWithResults(const TemplateCaps& caps) : caps_(caps) {}
+
+  void Add(Message message) {
+    const bool calls = !message.tool_calls.empty();
+    if (open_ && message.role == Role::kTool) return AddResult(message);
+    if (open_ && message.role == Role::kAssistant && !calls) return AddReply(message);
+    // Such a template shows a text behind the results. One that came before the calls stays there
+    // as a message of its own.
+    if (calls && !message.content.empty()) {
+      messages_.push_back(OneMessage(
+          {.role = Role::kAssistant, .content = std::exchange(message.content, {})}, caps_));
+    }
+    messages_.push_back(OneMessage(message, caps_));
+    open_ = calls;
+  }
+
+  Json Take() { return std::move(messages_); }
+
+ private:
+  Json& Last() { return messages_[messages_.size() - 1]; }
+
+  void AddResult(const Message& result) {
+    Json response = Json::object();
+    for (const Json& call : Last()["tool_calls"]) {
+      if (call["id"] == result.tool_call_id) response["name"] = call["function"]["name"];
+    }
+    if (!response.contains("name") && !result.name.empty()) response["name"] = result.name;
+    response["response"] = result.content;
+    Last()["tool_responses"].push_back(std::move(response));
+  }
+
+  // The model answers the results in the turn of the calls. The reasoning of that answer has no
+  // place: the message's is that of its calls.
+  void AddReply(const Message& reply) {
+    Last()["content"] = Content({.role = Role::kAssistant, .content = reply.content}, caps_);
+    open_ = false;
+  }
+
+  const TemplateCaps& caps_;
+  Json messages_ = Json::array();
+  // The last message has calls, and their results and the answer may follow.
+  bool open_ = false;
+};
+
 }  // namespace
 
 Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCaps& caps) {
@@ -73,10 +121,14 @@ Result<Json> TemplateMessages(const Conversation& conversation, const TemplateCa
                 "messages has " + std::to_string(conversation.messages.size()) +
                     " entries; at most " + std::to_string(kMessagesMax) + " are taken.");
   }
-  Json json = Json::array();
-  for (const TemplateTurn& turn : TurnsForTemplate(conversation, caps)) {
-    json.push_back(OneMessage(turn.message, caps));
+  std::vector<TemplateTurn> turns = TurnsForTemplate(conversation, caps);
+  if (caps.results_beside_calls) {
+    MessagesWithResults messages(caps);
+    for (TemplateTurn& turn : turns) messages.Add(std::move(turn.message));
+    return messages.Take();
   }
+  Json json = Json::array();
+  for (const TemplateTurn& turn : turns) json.push_back(OneMessage(turn.message, caps));
   return json;
 }
 
