@@ -139,7 +139,7 @@ void HttpServer::Impl::InstallCallbacks() {
   parser_.set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
     const Exchange& exchange = *current_exchange;
     if (exchange.preflight && exchange.refusal_status == 0) {
-      out.status = 204;
+      out.status = 200;  // as llama-server; some clients take 204 for a refusal
       return HandlerResponse::Handled;
     }
     if (exchange.refusal_status == 0) return HandlerResponse::Unhandled;
