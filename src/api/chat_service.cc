@@ -6,6 +6,7 @@
 #include "api/grammar/call_grammar.h"
 #include "api/llama_server/adapters.h"
 #include "api/llama_server/settings_json.h"
+#include "api/media/placed_medium.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
 #include "chat/parse/prefilled_parser.h"
@@ -87,9 +88,12 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
 
   GenerationRequest generation = ToGeneration(request, name_space, format, *prompt);
   if (is_verbose(request.options)) {
-    const std::string bos = prompt->adds_bos ? engine_->info().bos_text : "";
+    std::string read;  // with the space that some vocabularies put in front of a text
+    for (const std::string& piece : TokenPieces(*engine_, prompt->tokens, prompt->media)) {
+      read += piece;
+    }
     chat.verbose =
-        std::make_shared<const Json>(Json{{"prompt", bos + prompt->text.text},
+        std::make_shared<const Json>(Json{{"prompt", std::move(read)},
                                           {"tokens_evaluated", prompt->tokens.size()},
                                           {"generation_settings", SettingsJson(request.params)}});
   }
