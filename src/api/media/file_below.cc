@@ -52,6 +52,18 @@ bool IsBelow(const fs::path& folder, const fs::path& path) {
   return in_folder == folder.end() && in_path != path.end();
 }
 
+// Returns the real path of what `path` names below `root`; empty if that is nothing.
+fs::path FindBelow(const fs::path& root, const std::string& path) {
+  // An absolute path replaces the folder. llama-server looks for it in the folder too.
+  const std::string relative = path.substr(std::min(path.find_first_not_of('/'), path.size()));
+  for (const fs::path& wanted : {root / path, root / relative}) {
+    std::error_code error;
+    fs::path found = fs::canonical(wanted, error);
+    if (!error && IsBelow(root, found)) return found;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Bytes> ReadFileBelow(const std::string& folder, const std::string& path, size_t bytes_max) {
@@ -60,9 +72,8 @@ Result<Bytes> ReadFileBelow(const std::string& folder, const std::string& path, 
   std::error_code error;
   const fs::path root = fs::canonical(folder, error);
   if (error || path.find('\0') != std::string::npos) return tl::unexpected<Error>(missing);
-  // An absolute path replaces the folder.
-  const fs::path found = fs::canonical(root / path, error);
-  if (error || !IsBelow(root, found)) return tl::unexpected<Error>(missing);
+  const fs::path found = FindBelow(root, path);
+  if (found.empty()) return tl::unexpected<Error>(missing);
   // A pipe or a device is not even opened.
   if (!fs::is_regular_file(found, error)) return tl::unexpected<Error>(missing);
   const OpenFile file(found);

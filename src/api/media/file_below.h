@@ -11,7 +11,8 @@
 
 namespace cairn {
 
-// Returns the bytes of the regular file at `path`: relative to `folder`, or absolute and below it.
+// Returns the bytes of the regular file at `path`: absolute and below `folder`, or relative to it,
+// slashes in front of it left out.
 // Symbolic links are followed, and the file must be below the folder afterwards. Any thread.
 //
 // kNotFound if there is no such file below the folder; the error is the same whether or not there

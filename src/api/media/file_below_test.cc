@@ -45,6 +45,13 @@ TEST_F(FileBelowTest, ReadsFilesByRelativeAndAbsolutePaths) {
   EXPECT_EQ(Read(root_ / "sub" / "b.png"), "deeper");
 }
 
+TEST_F(FileBelowTest, LooksForAnAbsolutePathInTheFolderToo) {
+  EXPECT_EQ(Read("/a.png"), "inside");
+  EXPECT_EQ(Read("//sub//b.png"), "deeper");
+  EXPECT_EQ(Read("//../secret"), missing_);
+  EXPECT_EQ(Read("/"), missing_);
+}
+
 TEST_F(FileBelowTest, NoPathLeadsOutOfTheFolder) {
   EXPECT_EQ(Read("../secret"), missing_);
   EXPECT_EQ(Read("sub/../../secret"), missing_);
