@@ -334,7 +334,7 @@ class ServeRun {
     served_.model.started_unix_s = NowUnixS();
     // As in llama-server, whose slots have parts where their number is given.
     served_.model.tells_parts =
-        options_.slots > 0 && !options_.kv_unified && options_.reuse != "exact";
+        options_.slots > 0 && !options_.kv_unified.has_value() && options_.reuse != "exact";
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
     served_.shows_slots = options_.slots_route;
     served_.drain.SetDelay(static_cast<double>(options_.drain_delay_s) * 1000);
