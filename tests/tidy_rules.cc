@@ -309,6 +309,21 @@ Complaints CheckHints(const SourceFile& file) {
   return {At(file, LineOf(file.text, at), "a hint that is not worded by DidYouMean")};
 }
 
+Complaints CheckItemLoops(const SourceFile& file) {
+  Complaints complaints;
+  size_t number = 0;
+  const std::string code = CodeOnly(file.text);
+  for (const std::string_view line : Lines(code)) {
+    ++number;
+    const size_t loop = line.find("for (");
+    if (loop == std::string_view::npos || line.find(").items())", loop) == std::string_view::npos) {
+      continue;
+    }
+    complaints.push_back(At(file, number, "a loop over the items of a temporary"));
+  }
+  return complaints;
+}
+
 Complaints CheckUnfinished(const SourceFile& file) {
   Complaints complaints;
   size_t number = 0;

@@ -32,6 +32,9 @@ Complaints CheckThreads(const SourceFile& file);
 Complaints CheckTokenizing(const SourceFile& file);
 // A hint at what was meant has one wording: that of DidYouMean (base/nearest_word.h).
 Complaints CheckHints(const SourceFile& file);
+// A loop over items() names its JSON: the items refer to it, and a loop over a temporary's would
+// read what is gone.
+Complaints CheckItemLoops(const SourceFile& file);
 // No comment leaves work for later.
 Complaints CheckUnfinished(const SourceFile& file);
 // Identifiers and comments use the field's words: a complaint names an old word of ours with its

@@ -113,6 +113,10 @@ TEST(Tidy, HintsHaveOneWording) {
   EXPECT_EQ(OfAll(CheckHints), "");
 }
 
+TEST(Tidy, NoLoopIsOverTheItemsOfATemporary) {
+  EXPECT_EQ(OfAll(CheckItemLoops), "");
+}
+
 TEST(Tidy, NothingIsLeftForLaterInAComment) {
   EXPECT_EQ(OfAll(CheckUnfinished), "");
 }
@@ -310,6 +314,15 @@ TEST(TidyRules, FindHintsWithAWordingOfTheirOwn) {
   for (const char* path : {"src/base/nearest_word.cc", "src/a/b_test.cc", "tests/a.cc"}) {
     EXPECT_EQ(Joined(CheckHints({path, code})), "") << path;
   }
+}
+
+TEST(TidyRules, FindLoopsOverTheItemsOfATemporary) {
+  const std::string code = "\nfor (const auto& [name, value] : Next(a).items()) {}\n";
+  EXPECT_EQ(Joined(CheckItemLoops({"src/a/b.cc", code})),
+            "src/a/b.cc:2: a loop over the items of a temporary\n");
+  EXPECT_EQ(Joined(CheckItemLoops({"src/a/b.cc", "for (const auto& x : json[\"a\"].items()) {}"})),
+            "");
+  EXPECT_EQ(Joined(CheckItemLoops({"src/a/b.cc", "// for (x : Next(a).items())\n"})), "");
 }
 
 TEST(TidyRules, FindTextsThatAreTokenizedUnmeasured) {
