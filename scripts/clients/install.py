@@ -1,8 +1,8 @@
 """Gets the clients into .deps/clients, each into a folder of its own, at the versions below: gptel
-from Debian, all others from npm.
+from Debian, Python's from the Python package index, all others from npm.
 
 npm's install scripts are not run: what they would do is to choose or download a binary, and the
-binaries are named here.
+binaries are named here. Python's packages come as wheels, into a virtual environment.
 """
 
 import json
@@ -18,6 +18,8 @@ class Package:
     npm: str
     version: str
     folder: str = ""  # under node_modules, where that is not `npm`
+    pip: str = ""  # with its extras; then `npm` is empty
+    python: tuple = (3, 10)  # the oldest that it takes
 
 
 PACKAGES = {
@@ -31,6 +33,10 @@ PACKAGES = {
     "pi": Package("@mariozechner/pi-coding-agent", "0.73.1"),
     "cn": Package("@continuedev/cli", "1.5.47"),
     "gptel": Package("", "0.9.9.6-1"),
+    "pydantic-ai": Package("", "2.68.0", pip="pydantic-ai-slim[anthropic]"),
+    "strands": Package("", "1.62.0", pip="strands-agents[anthropic]"),
+    "smolagents": Package("", "1.26.0", pip="smolagents[openai]"),
+    "vibe": Package("", "3.0.2", pip="mistral-vibe", python=(3, 12)),
 }
 NEEDS_NODE = {"qwen", "pi", "cn"}
 
@@ -60,12 +66,52 @@ def install_gptel(folder: Path, version: str) -> str:
     return "" if ran.returncode == 0 else "Debian's package: " + (lines or ["no word"])[-1]
 
 
+def python_from(oldest: tuple) -> str:
+    """The first interpreter that is new enough, or empty."""
+    check = f"import sys, venv; sys.exit(sys.version_info < {oldest})"
+    for name in ("python3", "python3.13", "python3.12"):
+        program = shutil.which(name)
+        if program and subprocess.run([program, "-c", check], stdin=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return program
+    return ""
+
+
+def install_from_pip(folder: Path, package: Package) -> str:
+    wanted = f"{package.pip}=={package.version}"
+    try:
+        if (folder / "installed").read_text().strip() == wanted:
+            return ""
+    except OSError:
+        pass
+    python = python_from(package.python)
+    if not python:
+        return f"there is no Python {'.'.join(map(str, package.python))} or newer with venv"
+    print(f"Installing {wanted}", flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    log = folder / "install.log"
+    with open(log, "w", encoding="utf-8") as out:
+        for command in ([python, "-m", "venv", folder / "venv"],
+                        [folder / "venv/bin/python", "-m", "pip", "install", "--quiet",
+                         "--only-binary", ":all:", "--disable-pip-version-check", wanted]):
+            ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                 check=False)
+            if ran.returncode != 0:
+                lines = log.read_text().strip().splitlines()
+                return "pip could not install it: " + (lines or ["it said nothing"])[-1]
+    (folder / "installed").write_text(wanted + "\n")
+    return ""
+
+
 def install(name: str, clients: Path) -> str:
     """Empty when the client is there afterwards, else why it is not."""
     package = PACKAGES[name]
     folder = clients / name
     if name == "gptel":
         return install_gptel(folder, package.version)
+    if package.pip:
+        return install_from_pip(folder, package)
     if name in NEEDS_NODE:
         reason = install("node", clients)
         if reason:
