@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Optional
 
 # What makes the model answer; a client may ask for anything else as often as it likes.
-ANSWERING = ("/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/completions")
+ANSWERING = ("/v1/messages", "/messages", "/v1/chat/completions", "/v1/responses",
+             "/v1/completions")
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length"}
 
 

@@ -12,6 +12,7 @@ class OpenCode(Driver):
     tool = "bash"
     attach = "`-f FILE`"
     picture_tool = "read"
+    folder = "opencode"  # under ~/.config
     needs = "the native binary; a provider `@ai-sdk/openai-compatible` in `opencode.json`"
     notes = (
         "its first request asks for a title and shares nothing with the others; it counts as "
@@ -28,7 +29,7 @@ class OpenCode(Driver):
             model = config["provider"]["local"]["models"][place.model]
             model |= {"attachment": True, "modalities": {"input": ["text", "image"],
                                                          "output": ["text"]}}
-        folder = place.home / ".config" / "opencode"
+        folder = place.home / ".config" / self.folder
         folder.mkdir(parents=True)
         (folder / "opencode.json").write_text(json.dumps(config))
 
