@@ -20,6 +20,8 @@ class Package:
     folder: str = ""  # under node_modules, where that is not `npm`
     pip: str = ""  # with its extras; then `npm` is empty
     python: tuple = (3, 10)  # the oldest that it takes
+    sources: str = ""  # what it needs that has no wheels, with commas
+    also: tuple = ()  # other packages of npm, with versions
 
 
 PACKAGES = {
@@ -36,9 +38,17 @@ PACKAGES = {
     "pydantic-ai": Package("", "2.68.0", pip="pydantic-ai-slim[anthropic]"),
     "strands": Package("", "1.62.0", pip="strands-agents[anthropic]"),
     "smolagents": Package("", "1.26.0", pip="smolagents[openai]"),
+    "copilot": Package("@github/copilot-linux-x64", "1.0.102"),
+    "kilo": Package("@kilocode/cli-linux-x64", "7.7.9"),
+    "openhands": Package("", "1.16.0", pip="openhands", python=(3, 12), sources="func-timeout"),
+    "ai-sdk": Package("@ai-sdk/anthropic", "4.0.105", also=("ai@7.0.173",)),
+    "lm-eval": Package("", "0.4.13", pip="lm-eval[api]",
+                       sources="rouge-score,sqlitedict,word2number"),
+    "langchain": Package("", "1.7.4", pip="langchain-openai"),
+    "litellm": Package("", "1.108.7", pip="litellm"),
     "vibe": Package("", "3.0.2", pip="mistral-vibe", python=(3, 12)),
 }
-NEEDS_NODE = {"qwen", "pi", "cn"}
+NEEDS_NODE = {"qwen", "pi", "cn", "ai-sdk"}
 
 
 def installed(folder: Path, package: Package) -> bool:
@@ -94,7 +104,8 @@ def install_from_pip(folder: Path, package: Package) -> str:
     with open(log, "w", encoding="utf-8") as out:
         for command in ([python, "-m", "venv", folder / "venv"],
                         [folder / "venv/bin/python", "-m", "pip", "install", "--quiet",
-                         "--only-binary", ":all:", "--disable-pip-version-check", wanted]):
+                         "--only-binary", ":all:", "--no-binary", package.sources or ":none:",
+                         "--disable-pip-version-check", wanted]):
             ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                  check=False)
             if ran.returncode != 0:
@@ -127,7 +138,8 @@ def install(name: str, clients: Path) -> str:
     folder.mkdir(parents=True)
     (folder / "package.json").write_text('{"private": true}\n')
     ran = subprocess.run(["npm", "install", "--ignore-scripts", "--no-save", "--no-audit",
-                          "--no-fund", "--loglevel=error", f"{package.npm}@{package.version}"],
+                          "--no-fund", "--loglevel=error", f"{package.npm}@{package.version}",
+                          *package.also],
                          cwd=folder, stdin=subprocess.DEVNULL, text=True,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     if ran.returncode != 0 or not installed(folder, package):

@@ -3,7 +3,8 @@
 
     run.py [--only KEY,…] [--templates NAME,…] [--keep FOLDER]
 
-First each client on its own, then some with pictures, then the matrix: some clients under the
+First each client on its own, then those that ask for several completions at once, then some with
+pictures, then the matrix: some clients under the
 templates of several families of models. With --templates the matrix alone is run, with these
 templates (`all`: with all of them); `none` leaves it out. The exit code is 0 when every client that
 was to run did, and passed.
@@ -22,28 +23,34 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import batches  # noqa: E402
 import matrix  # noqa: E402
 import pictures  # noqa: E402
 import table  # noqa: E402
+from drivers.ai_sdk import AiSdk  # noqa: E402
 from drivers.claude import Claude, ClaudeWithChangingHeader  # noqa: E402
 from drivers.cline import Cline  # noqa: E402
 from drivers.cn import Continue  # noqa: E402
 from drivers.codex import Codex  # noqa: E402
+from drivers.copilot import Copilot  # noqa: E402
 from drivers.gptel import Gptel  # noqa: E402
+from drivers.kilo import Kilo  # noqa: E402
 from drivers.opencode import OpenCode, OpenCodeWithTwoModels  # noqa: E402
+from drivers.openhands import OpenHands  # noqa: E402
 from drivers.pi import Pi  # noqa: E402
 from drivers.qwen import Qwen  # noqa: E402
 from install import PACKAGES, install  # noqa: E402
 from session import Row, Setting, play  # noqa: E402
 
 DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cline(), Pi(),
-           Continue(), Gptel()]
+           Continue(), Gptel(), Copilot(), Kilo(), OpenHands(), AiSdk()]
 # One thread: two that wait for each other are slower where other work goes on.
 FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"
 ROWS = CLIENTS / "rows"
 CELLS = CLIENTS / "cells"
 PICTURES = CLIENTS / "pictures"
+BATCHES = CLIENTS / "batches"
 PAGE = ROOT / "docs" / "clients.md"
 PROGRAM = ROOT / "build" / "cairn"
 LAB = ROOT / "build" / "cairn-lab"
@@ -92,7 +99,8 @@ def make_models():
 
 
 def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenario) -> Row:
-    """`name`: of the model or the template, as in the table. `scenario`: as in Setting."""
+    """`driver`: or a batch. `name`: of the model or the template, as in the table. `scenario`: as in
+    Setting."""
     version = PACKAGES[driver.package].version
     reason = install(driver.package, CLIENTS)
     if not reason and not model.path.is_file():
@@ -103,6 +111,8 @@ def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenar
     setting = Setting(PROGRAM, model.path, name, model.reasons, FLAGS + model.flags + flags,
                       folder, CLIENTS, second=model.second, **scenario)
     try:
+        if isinstance(driver, batches.Batch):
+            return batches.play(driver, version, setting, ROOT)
         return play(driver, version, setting)
     except RuntimeError as error:
         return Row(driver.name, version, name, problems=[str(error).replace("\n", " ")])
@@ -123,6 +133,20 @@ def run_rows(only: list, folder: Path) -> bool:
     table.write_block(PAGE, "rows", table.as_markdown(rows))
     table.write_block(PAGE, "needs", table.needs_and_notes(rows, needs, notes))
     print("\n" + table.as_markdown(rows), flush=True)
+    return passed
+
+
+def run_batches(only: list, folder: Path) -> bool:
+    passed = True
+    for batch in batches.CLIENTS:
+        if only and batch.package not in only:
+            continue
+        row = run_one(batch, MADE, MADE.name, folder / batch.package, [])
+        passed = passed and row.passed
+        table.keep(row, batch.package, BATCHES)
+    rows = table.kept([batch.package for batch in batches.CLIENTS], BATCHES)
+    table.write_block(PAGE, "batches", batches.as_markdown(rows))
+    print("\n" + batches.as_markdown(rows), flush=True)
     return passed
 
 
@@ -186,7 +210,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     row_keys = [key_of(*run) for run in RUNS]
     picture_keys = [pictures.key_of(client) for client in pictures.CLIENTS]
-    only = listed(options.only, row_keys + picture_keys, parser)
+    batch_keys = [batch.package for batch in batches.CLIENTS]
+    only = listed(options.only, row_keys + batch_keys + picture_keys, parser)
     templates = listed(options.templates, [*matrix.TEMPLATES, "all", "none"], parser)
     make_models()
     passed = True
@@ -195,6 +220,8 @@ def main() -> int:
         alone = not templates or templates == ["none"]
         if alone and chosen(only, row_keys):
             passed = run_rows(only, folder)
+        if alone and chosen(only, batch_keys):
+            passed = run_batches(only, folder) and passed
         if alone and chosen(only, picture_keys):
             passed = run_pictures(only, folder) and passed
         columns = list(matrix.TEMPLATES) if not templates or "all" in templates else templates

@@ -5,13 +5,17 @@ import subprocess
 import time
 import urllib.request
 from pathlib import Path
+from typing import Optional
 
 
 class Server:
-    def __init__(self, program: Path, models: list[str], script: Path, log: Path,
+    def __init__(self, program: Path, models: list[str], script: Optional[Path], log: Path,
                  flags: list[str]):
-        """`models`: the flags that say which models it serves, and where it keeps states."""
-        command = [str(program), "serve", *models, "--port", "0", "--script", str(script)]
+        """`models`: the flags that say which models it serves, and where it keeps states. Without
+        a script the model's own answers are given."""
+        command = [str(program), "serve", *models, "--port", "0"]
+        if script:
+            command += ["--script", str(script)]
         self._log_path = log
         self._log = open(log, "wb")
         self._process = subprocess.Popen(command + flags, stdin=subprocess.DEVNULL,
