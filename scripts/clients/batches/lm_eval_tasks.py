@@ -19,16 +19,16 @@ TASK = """task: {name}
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: {data}}}}}
 test_split: test
-doc_to_text: "{{{{text}}}}"
+doc_to_text: text
 """
 GENERATE = """output_type: generate_until
-doc_to_target: "{{answer}}"
+doc_to_target: answer
 generation_kwargs: {until: ["\\n\\n"], max_gen_toks: 8, do_sample: false}
 metric_list: [{metric: exact_match}]
 """
 CHOOSE = """output_type: multiple_choice
-doc_to_target: "{{right}}"
-doc_to_choice: "{{choices}}"
+doc_to_target: right
+doc_to_choice: choices
 target_delimiter: ""
 metric_list: [{metric: acc}]
 """
