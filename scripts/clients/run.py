@@ -99,8 +99,8 @@ def make_models():
 
 
 def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenario) -> Row:
-    """`driver`: or a batch. `name`: of the model or the template, as in the table. `scenario`: as in
-    Setting."""
+    """`driver`: or a batch. `name`: of the model or the template, as in the table. `scenario`: as
+    in Setting."""
     version = PACKAGES[driver.package].version
     reason = install(driver.package, CLIENTS)
     if not reason and not model.path.is_file():

@@ -8,7 +8,8 @@ class OpenHands(Driver):
     name = "OpenHands"
     package = "openhands"
     tool = "terminal"
-    needs = "Python 3.12; `LLM_MODEL=openai/…`, `LLM_BASE_URL`, `LLM_API_KEY`, `--override-with-envs`"
+    needs = ("Python 3.12; `LLM_MODEL=openai/…`, `LLM_BASE_URL`, `LLM_API_KEY`, "
+             "`--override-with-envs`")
 
     def arguments(self, command):
         return {"command": command, "security_risk": "LOW", "summary": "Look under a stone"}
