@@ -312,14 +312,12 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                  WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
                    return ToResponse(PropsBody(service, served->defaults, served->model));
                  }));
-  server->Handle(
-      "GET", "/slots", WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
-        if (!served->shows_slots) {
-          return ErrorResponse(
-              ToApiError({ErrorCode::kUnsupported, "the server was started with --no-slots"}));
-        }
-        return ToResponse(SlotsBody(service, served->model));
-      }));
+  const Error hidden{ErrorCode::kUnsupported, "the server was started with --no-slots"};
+  server->Handle("GET", "/slots",
+                 WhenLoaded(served, [=](const ChatService& service, const HttpRequest&) {
+                   if (!served->shows_slots) return ErrorResponse(ToApiError(hidden));
+                   return ToResponse(SlotsBody(service, served->model));
+                 }));
   server->Handle(
       "POST", "/slots/:id",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest& request) {

@@ -159,9 +159,9 @@ ApiResult<CompletionPrompt> OfOne(const Reading& reading, const Json& prompt,
 
 }  // namespace
 
-ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(
-    const ChatService& service, const Json& body, NamespaceId key,
-    const std::function<bool()>& gone) {
+ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService& service,
+                                                               const Json& body, NamespaceId key,
+                                                               const std::function<bool()>& gone) {
   const std::string place = "prompt";
   const Json* prompt = FieldReader(body, "").Find(place);
   if (prompt == nullptr) return tl::unexpected(FieldError(place, "a string or tokens"));

@@ -80,9 +80,8 @@ Json LegacyLogprobs::OfPrompt(const LikelyToken& first, bool first_in_text,
                {"top_logprobs", Json::array({nullptr})},
                {"text_offset", Json::array({offset_})}};
   if (first_in_text) offset_ += CountCharacters(first.bytes);
-  // items() refers to the object, which a loop over a temporary would not keep.
-  const Json lists = Next(rest);
-  for (const auto& [name, list] : lists.items()) {
+  const Json more = Next(rest);
+  for (const auto& [name, list] : more.items()) {
     for (const Json& item : list) json[name].push_back(item);
   }
   return json;
