@@ -28,6 +28,7 @@ class Driver:
     needs = ""  # what the documentation says of it
     notes = ""  # why its row is as it is, where that needs a word
     tool = ""  # the one that runs a command
+    answer_tool = ""  # the one whose call is the last answer; empty: a text is
     attach = ""  # how a picture is put beside a question, as the page says it; empty: not at all
     picture_tool = ""  # the one that shows the model the picture in a file; empty: it has none
     seconds_max = 600  # of one turn

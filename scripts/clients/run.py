@@ -35,6 +35,7 @@ from drivers.codex import Codex  # noqa: E402
 from drivers.copilot import Copilot  # noqa: E402
 from drivers.gptel import Gptel  # noqa: E402
 from drivers.kilo import Kilo  # noqa: E402
+from drivers.libraries import PydanticAi, Smolagents, Strands  # noqa: E402
 from drivers.opencode import OpenCode, OpenCodeWithTwoModels  # noqa: E402
 from drivers.openhands import OpenHands  # noqa: E402
 from drivers.pi import Pi  # noqa: E402
@@ -43,7 +44,8 @@ from install import PACKAGES, install  # noqa: E402
 from session import Row, Setting, play  # noqa: E402
 
 DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cline(), Pi(),
-           Continue(), Gptel(), Copilot(), Kilo(), OpenHands(), AiSdk()]
+           Continue(), Gptel(), PydanticAi(), Strands(), Smolagents(), Copilot(), Kilo(),
+           OpenHands(), AiSdk()]
 # One thread: two that wait for each other are slower where other work goes on.
 FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"

@@ -47,8 +47,11 @@ class Scenario:
     def rules_of(self, turn: int, driver: Driver) -> list:
         said = f"Under stone {turn} lies the {self.answers[turn - 1]}."
         call = {"name": driver.tool, "arguments": driver.arguments(command(turn))}
+        last = {"content": said}
+        if driver.answer_tool:
+            last = {"call": {"name": driver.answer_tool, "arguments": {"answer": said}}}
         return [{"text": self.words[turn - 1],
-                 "answer": self.answer(f"Stone {turn} was turned.", content=said)},
+                 "answer": self.answer(f"Stone {turn} was turned.", **last)},
                 {"text": f"Turn {turn}: look under", "tool": driver.tool,
                  "answer": self.answer(f"I turn stone {turn}.", call=call)}]
 
