@@ -46,7 +46,6 @@ PACKAGES = {
                        sources="rouge-score,sqlitedict,word2number"),
     "langchain": Package("", "1.7.4", pip="langchain-openai"),
     "litellm": Package("", "1.108.7", pip="litellm"),
-    "vibe": Package("", "3.0.2", pip="mistral-vibe", python=(3, 12)),
 }
 NEEDS_NODE = {"qwen", "pi", "cn", "ai-sdk"}
 
