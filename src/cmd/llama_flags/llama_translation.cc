@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -26,14 +27,19 @@ Words Split(std::string_view text, std::string_view ends) {
   return parts;
 }
 
+// Reads all of `text` as a number; nullopt if it is none, or out of range.
 template <typename Number>
-bool IsNumber(const std::string& text) {
+std::optional<Number> ReadNumber(std::string_view text) {
   Number number{};
-  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+template <typename Number>
+bool IsNumber(std::string_view text) {
   // from_chars accepts no plus sign.
-  const char* const begin = text.data() + (text.starts_with('+') ? 1 : 0);
-  const auto parsed = std::from_chars(begin, end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
+  return ReadNumber<Number>(text.substr(text.starts_with('+') ? 1 : 0)).has_value();
 }
 
 tl::unexpected<Error> Wrong(const LlamaUse& use, const std::string& expected,
@@ -111,16 +117,13 @@ Result<LlamaMeaning> LoadMode(const LlamaUse& use) {
 
 Result<LlamaMeaning> CpuFfn(const LlamaUse& use) {
   LlamaMeaning meaning;
-  int32_t layers = 0;
   const std::string& text = use.values.front();
   constexpr int32_t kLayersMax = 1024;  // more than any model has
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), layers);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || layers < 0) {
-    return Wrong(use, "a number of layers", text);
-  }
-  if (layers == 0) return meaning;
+  const auto layers = ReadNumber<int32_t>(text);
+  if (!layers || *layers < 0) return Wrong(use, "a number of layers", text);
+  if (*layers == 0) return meaning;
   std::string numbers;
-  for (int32_t layer = 0; layer < std::min(layers, kLayersMax); ++layer) {
+  for (int32_t layer = 0; layer < std::min(*layers, kLayersMax); ++layer) {
     numbers += (numbers.empty() ? "" : "|") + std::to_string(layer);
   }
   // llama.cpp's names of the tensors of a dense layer's feed-forward part.
@@ -144,16 +147,13 @@ Result<LlamaMeaning> LogJsonl(const LlamaUse& use) {
 }
 
 Result<LlamaMeaning> Verbosity(const LlamaUse& use) {
-  int32_t level = 0;
   const std::string& text = use.values.front();
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), level);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
-    return Wrong(use, "a number, such as 3", text);
-  }
+  const auto level = ReadNumber<int32_t>(text);
+  if (!level) return Wrong(use, "a number, such as 3", text);
   constexpr std::array<const char*, 5> kLevels = {"error", "error", "warning", "info", "debug"};
   constexpr auto kLast = static_cast<int32_t>(kLevels.size()) - 1;
   LlamaMeaning meaning;
-  Add("--log-level", kLevels.at(static_cast<size_t>(std::clamp(level, 0, kLast))),
+  Add("--log-level", kLevels.at(static_cast<size_t>(std::clamp(*level, 0, kLast))),
       &meaning.arguments);
   return meaning;
 }
@@ -196,12 +196,9 @@ Result<LlamaMeaning> SpecType(const LlamaUse& use) {
 }
 
 Result<LlamaMeaning> PerSlot(const LlamaUse& use) {
-  int64_t tokens = 0;
   const std::string& text = use.values.front();
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), tokens);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size() || tokens < 1) {
-    return Wrong(use, "a number of tokens", text);
-  }
+  const auto tokens = ReadNumber<int64_t>(text);
+  if (!tokens || *tokens < 1) return Wrong(use, "a number of tokens", text);
   LlamaMeaning meaning;
   // The number of slots is known when the line is read to its end.
   meaning.defaults.push_back("--ctx-size*slots=" + text);
@@ -227,10 +224,9 @@ Result<LlamaMeaning> ProjectorDevice(const LlamaUse& use) {
 Result<LlamaMeaning> Batch(const LlamaUse& use) {
   constexpr auto kLeast = static_cast<int64_t>(kUbatchTokensMin);
   std::string text = use.values.front();
-  int64_t tokens = kLeast;
-  std::from_chars(text.data(), text.data() + text.size(), tokens);
+  const auto tokens = ReadNumber<int64_t>(text);
   LlamaMeaning meaning;
-  if (IsNumber<int64_t>(text) && tokens > 0 && tokens < kLeast) {
+  if (tokens && *tokens > 0 && *tokens < kLeast) {
     meaning.note = use.spelling + " " + text + " is raised to " + std::to_string(kLeast) +
                    ", the least batch of a start";
     text = std::to_string(kLeast);
