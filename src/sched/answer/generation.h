@@ -97,7 +97,8 @@ class Generation {
  public:
   Generation() = default;
   // A part of `whole`, which gets all its events: an answer's number is that of this generation
-  // plus `first_answer`. The part is cancelled with the whole. Nobody takes events of the part.
+  // plus `first_answer`. The part is cancelled and paused with the whole. Nobody takes events of
+  // the part.
   Generation(std::shared_ptr<Generation> whole, size_t first_answer)
       : whole_(std::move(whole)), first_answer_(first_answer) {}
 
@@ -116,7 +117,9 @@ class Generation {
   void BoundWaiting(size_t events_max);
   // Whether the client is so far behind that nothing should be added to the answers. Each of them
   // may still get what it was about to get.
-  bool behind() const { return behind_.load(std::memory_order_relaxed); }
+  bool behind() const {
+    return whole_ ? whole_->behind() : behind_.load(std::memory_order_relaxed);
+  }
   // Does nothing after Fail.
   void Push(GenerationEvent event);
   // Ends all answers with `error`, behind the events that came before. For a caller who knows that

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 namespace cairn {
@@ -59,6 +60,16 @@ TEST(Generation, ABoundOfOneIsLeftWhenNothingWaits) {
   EXPECT_TRUE(generation.behind());
   TakeTexts(1, &generation);
   EXPECT_FALSE(generation.behind());
+}
+
+TEST(Generation, TheClientOfAPartIsThatOfTheWhole) {
+  const auto whole = std::make_shared<Generation>();
+  whole->BoundWaiting(1);
+  Generation part(whole, 3);
+  PushTexts(1, &part);
+  EXPECT_TRUE(part.behind());
+  TakeTexts(1, whole.get());
+  EXPECT_FALSE(part.behind());
 }
 
 }  // namespace
