@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-dev build test llama-flags fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
-  asan tsan web-test bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test schema-bench schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,14 @@ clients: setup ## Real clients against the server, into docs/clients.md (ONLY=pi
 bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,prefill)
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
+
+schema-bench: setup ## How JSON schemas are translated, on MaskBench's schemas (FOLDER=…/maskbench/data; EVERY=20: some)
+	@scripts/build.sh schema_check
+	@scripts/schemas/bench.py "$(FOLDER)" $(if $(EVERY),--every $(EVERY))
+
+schema-suite: setup ## The same on the official JSON Schema test suite (FOLDER=…/JSON-Schema-Test-Suite)
+	@scripts/build.sh schema_check
+	@scripts/schemas/suite.py "$(FOLDER)"
 
 bench-media: setup ## Prompts with pictures beside llama-server, into docs/media_bench.md (QUICK=1: a try)
 	@scripts/build.sh cairn cairn-lab

@@ -81,8 +81,8 @@ class Published {
   size_t bytes_ = 0;  // of the last batch
 };
 
-void Measure(const BenchSizes& sizes, Engine* engine, const std::string& what, const TokenIds& ids,
-             std::vector<Row>* rows) {
+void MeasureEvents(const BenchSizes& sizes, Engine* engine, const std::string& what,
+                   const TokenIds& ids, std::vector<Row>* rows) {
   constexpr size_t kNewTokens = 1000;
   Published published(sizes, engine, ids);
   Row all{what + ", the whole set", {published.all_ms()}, ""};
@@ -109,9 +109,9 @@ Result<std::vector<Row>> BenchEvents(const BenchSizes& sizes) {
   BenchSizes tenth = sizes;
   tenth.conversations = (sizes.conversations + 9) / 10;
   std::vector<Row> rows;
-  Measure(sizes, engine->get(), "full", {}, &rows);
-  Measure(tenth, engine->get(), "tenth", {}, &rows);
-  Measure(sizes, engine->get(), "full, secret", TokenIds("a secret of some length"), &rows);
+  MeasureEvents(sizes, engine->get(), "full", {}, &rows);
+  MeasureEvents(tenth, engine->get(), "tenth", {}, &rows);
+  MeasureEvents(sizes, engine->get(), "full, secret", TokenIds("a secret of some length"), &rows);
   return rows;
 }
 

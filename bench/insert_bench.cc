@@ -15,8 +15,8 @@ constexpr size_t kMany = 16;
 
 // Each run's checkpoint is at the end of a new prompt, which diverges from a stored one as late as
 // possible. It is pinned, so that the next run cannot evict it.
-Row Measure(FilledCache* filled, const BenchSizes& sizes, const std::string& what, size_t bytes,
-            size_t runs) {
+Row MeasureInserts(FilledCache* filled, const BenchSizes& sizes, const std::string& what,
+                   size_t bytes, size_t runs) {
   Row row;
   row.what = what;
   CheckpointCache& cache = filled->cache();
@@ -41,15 +41,16 @@ Row MeasureMass(BenchSizes sizes, const std::string& eviction) {
   sizes.conversation_checkpoints += sizes.conversation_checkpoints * 2 / 5;
   const size_t go = sizes.conversations * sizes.conversation_checkpoints / kPart;
   FilledCache filled(sizes, eviction, FilledCache::Room::kNone);
-  return Measure(&filled, sizes, eviction + ", " + std::to_string(go) + " at once",
-                 go * kSnapshotBytes, 2);
+  return MeasureInserts(&filled, sizes, eviction + ", " + std::to_string(go) + " at once",
+                        go * kSnapshotBytes, 2);
 }
 
 }  // namespace
 
 Result<std::vector<Row>> BenchInsert(const BenchSizes& sizes) {
   FilledCache filled(sizes, "value", FilledCache::Room::kPlenty);
-  return std::vector<Row>{Measure(&filled, sizes, "with room left", kSnapshotBytes, sizes.runs)};
+  return std::vector<Row>{
+      MeasureInserts(&filled, sizes, "with room left", kSnapshotBytes, sizes.runs)};
 }
 
 Result<std::vector<Row>> BenchEvict(const BenchSizes& sizes) {
@@ -57,10 +58,10 @@ Result<std::vector<Row>> BenchEvict(const BenchSizes& sizes) {
   for (const char* eviction : {"value", "lru", "fifo", "closest-pair", "marconi"}) {
     FilledCache filled(sizes, eviction, FilledCache::Room::kNone);
     const std::string name(eviction);
-    rows.push_back(Measure(&filled, sizes, name + ", one", kSnapshotBytes, sizes.runs));
+    rows.push_back(MeasureInserts(&filled, sizes, name + ", one", kSnapshotBytes, sizes.runs));
     if (name != "value") continue;
-    rows.push_back(Measure(&filled, sizes, name + ", " + std::to_string(kMany) + " at once",
-                           kMany * kSnapshotBytes, sizes.runs / kMany));
+    rows.push_back(MeasureInserts(&filled, sizes, name + ", " + std::to_string(kMany) + " at once",
+                                  kMany * kSnapshotBytes, sizes.runs / kMany));
     rows.push_back(MeasureMass(sizes, name));
   }
   return rows;

@@ -7,8 +7,8 @@
 namespace cairn::bench {
 namespace {
 
-Row Measure(FilledCache* filled, const std::string& what, const std::vector<Tokens>& prompts,
-            size_t runs) {
+Row MeasureMatches(FilledCache* filled, const std::string& what, const std::vector<Tokens>& prompts,
+                   size_t runs) {
   Row row;
   row.what = what;
   CheckpointCache::MatchResult match;
@@ -32,7 +32,7 @@ Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes) {
     for (size_t i = 0; i < sizes.conversations; ++i) {
       prompts.push_back(filled.Diverged(i, same, tokens));
     }
-    rows.push_back(Measure(&filled, what, prompts, sizes.runs));
+    rows.push_back(MeasureMatches(&filled, what, prompts, sizes.runs));
   };
   measure("all of the prompt is stored", tokens);
   measure("diverges half-way", tokens / 2);
@@ -44,8 +44,8 @@ Result<std::vector<Row>> BenchMatch(const BenchSizes& sizes) {
   one.conversation_tokens *= sizes.conversations;
   one.conversation_checkpoints *= sizes.conversations;
   FilledCache deep(one, "value", FilledCache::Room::kPlenty);
-  rows.push_back(Measure(&deep, "front of the only conversation",
-                         {deep.Diverged(0, tokens, tokens)}, sizes.runs));
+  rows.push_back(MeasureMatches(&deep, "front of the only conversation",
+                                {deep.Diverged(0, tokens, tokens)}, sizes.runs));
   return rows;
 }
 

@@ -34,5 +34,7 @@ function(cairn_embed_text target file name)
       -P "${CAIRN_EMBED_TEXT_SCRIPT}"
     DEPENDS "${input}" "${CAIRN_EMBED_TEXT_SCRIPT}"
     VERBATIM)
+  # Alone, so that a new text does not compile other sources again.
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE "${output}")
 endfunction()

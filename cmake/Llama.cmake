@@ -3,7 +3,7 @@
 
 set(CAIRN_LLAMA_MIN 0.7)
 # The newest whose headers and libraries the engine's tests ran with.
-set(CAIRN_LLAMA_TRIED 0.7)
+set(CAIRN_LLAMA_TRIED 0.8)
 
 # Sets `complaint` to why this version cannot be used, and `warning` to what is to be said of it;
 # each is empty if there is nothing.

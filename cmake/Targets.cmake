@@ -43,6 +43,7 @@ function(cairn_library name)
   add_library(cairn_${name} STATIC ${ARG_SOURCES})
   target_link_libraries(cairn_${name} PUBLIC cairn_flags ${ARG_DEPENDS} PRIVATE ${ARG_PRIVATE_DEPENDS})
   cairn_use_precompiled(cairn_${name} library)
+  cairn_use_unity(cairn_${name})
 endfunction()
 
 # Continuous integration compiles each test once (docs/testing.md): unit and property tests with the
@@ -80,6 +81,7 @@ function(cairn_test name)
   target_link_libraries(${name} PRIVATE cairn_test_flags ${ARG_DEPENDS} GTest::gtest
     GTest::gtest_main Threads::Threads)
   cairn_use_precompiled(${name} test)
+  cairn_use_unity(${name})
   target_compile_definitions(${name} PRIVATE
     CAIRN_SOURCE_DIR="${PROJECT_SOURCE_DIR}" CAIRN_PROGRAM="${PROJECT_BINARY_DIR}/cairn"
     CAIRN_LAB_PROGRAM="${PROJECT_BINARY_DIR}/cairn-lab")

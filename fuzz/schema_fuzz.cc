@@ -16,8 +16,8 @@ namespace cairn {
 namespace {
 
 constexpr size_t kAnswerBytesMax = 200;
-// Schemas have at most 256 KiB, and names of rules are short.
-constexpr size_t kGrammarBytesMax = size_t{32} << 20U;
+// As long as a grammar may be.
+constexpr size_t kGrammarBytesMax = Grammar::kTextBytesMax;
 
 // Walks the grammar by one allowed byte at a time. It tries JSON's structural bytes first, those
 // that close something before the others, then any printable byte.

@@ -28,10 +28,10 @@ class CountingEmbedder final : public Embedder {
  public:
   size_t size() const override { return 4; }
   size_t tokens_max() const override { return 64; }
-  Result<std::vector<float>> Embed(TokenSpan tokens) override {
+  Result<TextVectors> Embed(TokenSpan tokens) override {
     if (tokens.empty()) return Fail(ErrorCode::kInvalidArgument, "there are no tokens");
     if (tokens.size() > tokens_max()) return Fail(ErrorCode::kTooLong, "there are too many tokens");
-    return std::vector<float>{1, 0, 0, 0};
+    return TextVectors{{1, 0, 0, 0}};
   }
 };
 

@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # Plays many clients at once on ours and on Debian's llama-server, with the same made model, and
 # writes docs/serve.md and its pictures. What is played: cairn-lab bench load --help.
-# Usage: [WORKLOADS=speed,mixed,gaps,turns,streams] [REPEAT=2] [SCALE=1] [SEED=1] [SLOTS=4]
+# Usage: [WORKLOADS=speed,crowds,mixed,gaps,turns,streams] [REPEAT=2] [SCALE=1] [SEED=1] [SLOTS=4]
 #        [THREADS=n] [CONTEXT=65536] [LONG_TOKENS=100000] [LONG_CONTEXT=262144] [ANSWERS=2]
-#        [TURNS=8] [PAUSE_MS=2000] [STREAMS=200] [STREAM_SECONDS=120] [RAM_MIB=8192] [OUT=docs]
-#        [FLAGS="further flags of cairn serve"] scripts/bench_serve.sh [--quick]
+#        [TURNS=8] [PAUSE_MS=2000] [STREAMS=200] [STREAM_SECONDS=120] [CROWD_MAX=32]
+#        [CROWD_SLOTS=16] [RAM_MIB=8192] [OUT=docs] [FLAGS="further flags of cairn serve"]
+#        scripts/bench_serve.sh [--quick]
+# MODEL=FILE and any of the above: the workload crowds, or WORKLOADS, on this model, into
+# build/bench-serve/NAME.md (OUT is the folder).
 #   --quick  a minute on a smaller model, into build/bench-serve/: does the whole chain work?
-# REPEAT is that of speed alone: all else is long enough to be played once. For every run a server
-# is started and ended, ours and the peer's in turn; never do two run at once. What was seen is left
-# in build/bench-serve. Fails when ours did not answer a request whole, unless by a 503 with
-# Retry-After; what the peer did is on the page.
+# REPEAT is that of speed and crowds alone: all else is long enough to be played once. For every run
+# a server is started and ended, ours and the peer's in turn; never do two run at once. What was
+# seen is left in build/bench-serve. Fails when ours did not answer a request whole, unless by a 503
+# with Retry-After; what the peer did is on the page.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -27,11 +30,13 @@ source scripts/report_tools.sh
 readonly CAIRN="${CAIRN:-build/cairn}"
 readonly CAIRN_LAB="${CAIRN_LAB:-build/cairn-lab}"
 WORK="${WORK:-build/bench-serve}"
-MODEL=""        # its path
+MODEL="${MODEL:-}" # its path; empty: one is made
+PAGE=serve.md      # written into OUT
 SERVER=""       # folder of the one that runs
 ARGV=()         # of the one that is to run
 CWD=""          # likewise
 FILES=()        # results
+MADE=""         # whether the model is
 OURS_FAILED=""  # workloads in which a request to ours went wrong
 
 use_defaults() {
@@ -39,9 +44,15 @@ use_defaults() {
     SCALE="${SCALE:-0.05}" REPEAT="${REPEAT:-1}" CONTEXT="${CONTEXT:-16384}" TURNS="${TURNS:-4}"
     LONG_TOKENS="${LONG_TOKENS:-4000}" LONG_CONTEXT="${LONG_CONTEXT:-32768}"
     PAUSE_MS="${PAUSE_MS:-100}" STREAMS="${STREAMS:-40}" STREAM_SECONDS="${STREAM_SECONDS:-5}"
-    OUT="${OUT:-$WORK}" WIDTH="${WIDTH:-64}" RAM_MIB="${RAM_MIB:-512}" MODELS="${MODELS:-$WORK}"
+    CROWD_MAX="${CROWD_MAX:-8}" OUT="${OUT:-$WORK}" WIDTH="${WIDTH:-64}"
+    RAM_MIB="${RAM_MIB:-512}" MODELS="${MODELS:-$WORK}"
   fi
-  WORKLOADS="${WORKLOADS:-speed,mixed,gaps,turns,streams}" REPEAT="${REPEAT:-2}"
+  if [[ -n "$MODEL" ]]; then
+    [[ -f "$MODEL" ]] || fail "MODEL=$MODEL is no file."
+    PAGE="$(basename "${MODEL%.gguf}").md" WORKLOADS="${WORKLOADS:-crowds}" OUT="${OUT:-$WORK}"
+  fi
+  CROWD_MAX="${CROWD_MAX:-32}" CROWD_SLOTS="${CROWD_SLOTS:-16}"
+  WORKLOADS="${WORKLOADS:-speed,crowds,mixed,gaps,turns,streams}" REPEAT="${REPEAT:-2}"
   SCALE="${SCALE:-1}" SEED="${SEED:-1}" SLOTS="${SLOTS:-4}" THREADS="${THREADS:-$(processors)}"
   CONTEXT="${CONTEXT:-65536}" LONG_TOKENS="${LONG_TOKENS:-100000}"
   LONG_CONTEXT="${LONG_CONTEXT:-262144}" ANSWERS="${ANSWERS:-2}" TURNS="${TURNS:-8}"
@@ -55,6 +66,10 @@ use_defaults() {
 }
 
 make_model() {
+  if [[ -n "$MODEL" ]]; then
+    MODEL="$(cd "$(dirname "$MODEL")" && pwd)/$(basename "$MODEL")"
+    return 0
+  fi
   mkdir -p "$MODELS"
   MODEL="$(cd "$MODELS" && pwd)/qwen35.gguf"
   "$CAIRN_LAB" model make qwen35 "$MODEL" --width "$WIDTH" --layers 4 --train-ctx 262144 |
@@ -63,10 +78,11 @@ make_model() {
 
 # choose NAME WORKLOAD PORT: sets ARGV and CWD.
 choose() {
-  local context="$CONTEXT" common
+  local context="$CONTEXT" slots="$SLOTS" common
   [[ "$2" != gaps ]] || context="$LONG_CONTEXT"
+  [[ "$2" != crowds ]] || slots="$CROWD_SLOTS"
   common=(-m "$MODEL" --port "$3" -c "$context" -t "$THREADS" -b 2048 -ub 512
-    --parallel "$SLOTS" --cache-ram "$RAM_MIB")
+    --parallel "$slots" --cache-ram "$RAM_MIB")
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
     ARGV=("$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache" "${CAIRN_FLAGS[@]}")
@@ -75,7 +91,9 @@ choose() {
     return 0
   fi
   CWD="$PEER_CWD"
-  ARGV=("${PEER[@]}" "${common[@]}" --kv-unified --metrics)
+  ARGV=("${PEER[@]}" "${common[@]}" --metrics)
+  # Crowds are played on its defaults, which are a stream for each slot.
+  [[ "$2" == crowds ]] || ARGV+=(--kv-unified)
 }
 
 # play NAME WORKLOAD REPETITION: one server, one workload, one result.
@@ -91,7 +109,7 @@ play() {
   rm -f "$file.json"
   "$CAIRN_LAB" bench load --url "http://127.0.0.1:$port" --name "$1" --workload "$2" \
     --pid "$(cat "$SERVER/pid")" --scale "$SCALE" --seed "$SEED" --first-repetition "$3" \
-    --clients "$SLOTS" --long-tokens "$LONG_TOKENS" --answers "$ANSWERS" \
+    --clients "$SLOTS" --crowd-max "$CROWD_MAX" --long-tokens "$LONG_TOKENS" --answers "$ANSWERS" \
     --answer-tokens "$ANSWER_TOKENS" --turns "$TURNS" --pause-ms "$PAUSE_MS" \
     --streams "$STREAMS" --seconds "$STREAM_SECONDS" --command "$(command_for_people)" \
     --json "$file.json" >"$file.txt" 2>"$file.log" || code=$?
@@ -115,7 +133,8 @@ write_facts() {
   cat <<END
 \`\`\`
 make bench-serve WORKLOADS=$WORKLOADS REPEAT=$REPEAT SCALE=$SCALE SEED=$SEED \\
-  SLOTS=$SLOTS CONTEXT=$CONTEXT LONG_TOKENS=$LONG_TOKENS LONG_CONTEXT=$LONG_CONTEXT \\
+  SLOTS=$SLOTS CROWD_SLOTS=$CROWD_SLOTS CROWD_MAX=$CROWD_MAX \\
+  CONTEXT=$CONTEXT LONG_TOKENS=$LONG_TOKENS LONG_CONTEXT=$LONG_CONTEXT \\
   ANSWERS=$ANSWERS TURNS=$TURNS PAUSE_MS=$PAUSE_MS STREAMS=$STREAMS STREAM_SECONDS=$STREAM_SECONDS
 \`\`\`
 
@@ -129,13 +148,14 @@ END
 For each run of a workload a server was started and ended, ours and the peer's in turn; never did
 two run at once. The clients ran on the same cores. Both servers have the same model, context,
 slots, threads, batches and limit for cached RAM, and answer greedily; answers have the same
-lengths, as their ends are ignored. Other lengths and flags of a workload: *gaps* has a context of
+lengths, as their ends are ignored. *crowds* has $CROWD_SLOTS slots; the peer has a stream for each
+there, as is its default. Other lengths and flags of a workload: *gaps* has a context of
 $LONG_CONTEXT tokens and $ANSWERS answers of up to $ANSWER_TOKENS tokens; *streams* has $STREAMS
 clients for $STREAM_SECONDS seconds; *turns* has pauses of $PAUSE_MS ms, and its answers, which
 must hold reasoning, are decided beforehand: the peer is held to them by a grammar in the request,
 ours by \`--script\`.
 END
-  paragraph <<END
+  [[ -z "$MADE" ]] || paragraph <<END
 The model is a small one of random weights that \`cairn-lab model make qwen35\` made ($WIDTH wide,
 4 layers), with one token a byte. On larger ones computing takes more and everything else less of
 the time, so ratios are nearer to those of computing alone.
@@ -146,14 +166,15 @@ write_report() {
   mkdir -p "$OUT/serve"
   rm -f "$OUT"/serve/*.svg
   write_facts >"$WORK/facts.md"
-  scripts/report.sh load "${FILES[@]}" --markdown "$OUT/serve.md" --svg-dir "$OUT/serve" \
+  scripts/report.sh load "${FILES[@]}" --markdown "$OUT/$PAGE" --svg-dir "$OUT/serve" \
     --html "$WORK/serve.html" --facts "$WORK/facts.md"
-  say "Wrote $OUT/serve.md and its plots; for a browser: $WORK/serve.html"
+  say "Wrote $OUT/$PAGE and its plots; for a browser: $WORK/serve.html"
 }
 
 main() {
   local workload repetition repeat name
   [[ "$#" -eq 0 || "$*" == --quick ]] || fail "usage: scripts/bench_serve.sh [--quick]"
+  [[ -n "$MODEL" ]] || MADE=1
   use_defaults "$@"
   find_peer
   ensure_report_tools
@@ -163,7 +184,7 @@ main() {
   "$CAIRN_LAB" bench load --seed "$SEED" --script-out "$WORK/turns-script.json"
   for workload in ${WORKLOADS//,/ }; do
     repeat=1
-    [[ "$workload" != speed ]] || repeat="$REPEAT"
+    [[ "$workload" != speed && "$workload" != crowds ]] || repeat="$REPEAT"
     for ((repetition = 0; repetition < repeat; repetition++)); do
       for name in cairn llama-server; do play "$name" "$workload" "$repetition"; done
     done

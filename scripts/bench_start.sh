@@ -123,9 +123,10 @@ EOF
   cat <<'EOF'
 
 The first start has an empty cache folder, the second one follows right behind it. llama-server warms
-the model up before it is ready (one decode of an empty prompt); ours decodes 24 tokens, twice, to prove
-that the model's states can be stored and set back: once where a start before was idle long enough to
-measure the grid. The measurement begins when the server is ready, and a request ends it at once.
+the model up before it is ready (one decode of an empty prompt); ours decodes 24 tokens to prove
+that the model's states can be stored and set back: twice where a GPU computes, unless a start before was
+idle long enough to measure the grid. That measurement begins when the server is ready, and a request
+ends it at once.
 EOF
 }
 

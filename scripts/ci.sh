@@ -25,8 +25,11 @@ readonly TSAN_PROGRAMS=(
 # 40 minutes; .ci/checked then has to stay where it is.
 readonly LIMIT_S=5400
 readonly TSAN_BEGIN_S_MAX=1200
-# The soak, the page and the fleet are left out after this long, for the same reason.
+# The soak, the page and the fleet are left out after this long, for the same reason, and of the address
+# sanitizer's programs no more are built after the second figure: those of changed folders come first.
 readonly LATE_S=4200
+readonly ASAN_BUILD_END_S=3600
+readonly PROGRAMS_AT_ONCE=4
 readonly SYSTEM_COMPILER_S_MAX=180
 readonly OBJECTS_AT_ONCE=8
 FAILED=""
@@ -76,17 +79,45 @@ report_times() {
 # The programs that a lane's target builds, by their paths in the build folder.
 lane_programs() { ninja -C "$1" -t query "$2" | sed -n 's/^    [|]* *\(.*_\(test\|fuzz\)\)$/\1/p'; }
 
+# by_change PROGRAM...: first those whose own sources have changed, then the others; of each those of
+# src/ before those of lab/ and fuzz/.
+by_change() {
+  local program files first=() then=()
+  files="$(changed_files)"
+  for program in "$@"; do
+    if grep -q "^$(dirname "$program")/" <<<"$files"; then first+=("$program"); else then+=("$program"); fi
+  done
+  printf '%s\n' "${first[@]}" | sed '/^$/d' | sort -r
+  printf '%s\n' "${then[@]}" | sed '/^$/d' | sort -r
+}
+
+# asan PROGRAM...: builds and runs the programs, as many of them as there is time for.
+asan() {
+  local programs=("$@") built=0
+  while ((built < ${#programs[@]} && SECONDS < ASAN_BUILD_END_S)); do
+    ninja -C build-asan "${programs[@]:built:PROGRAMS_AT_ONCE}" || return 1
+    built=$((built + PROGRAMS_AT_ONCE))
+  done
+  if ((built < ${#programs[@]})); then
+    say "asan: left to a later run after $SECONDS s: ${programs[*]:built}"
+  fi
+  scripts/sanitize.sh asan "${programs[@]:0:built}"
+}
+
 # The unit and property tests that the change concerns, and the kept cases of the fuzz targets.
 asan_lane() {
   local programs
-  scripts/sanitize.sh --configure asan
+  step asan-configuration scripts/sanitize.sh --configure asan
+  # What does not configure has no programs to name.
+  if [[ "$FAILED" == *asan-configuration* ]]; then return 0; fi
   mapfile -t programs < <(lane_programs build-asan asan_lane)
   mapfile -t programs < <(concerned_programs build-asan "${programs[@]}")
   if [[ "${#programs[@]}" -eq 0 ]]; then
     say "asan: nothing that its programs test has changed"
     return 0
   fi
-  step asan scripts/sanitize.sh asan "${programs[@]}"
+  mapfile -t programs < <(by_change "${programs[@]}")
+  step asan asan "${programs[@]}"
 }
 
 tsan_lane() {
@@ -102,17 +133,34 @@ tsan_lane() {
   fi
 }
 
+# compile_alone OBJECT: compiles an object of build-release by its own command. ninja would first link
+# every library below its target, because the target's generated sources wait for them.
+compile_alone() {
+  echo "Compiling $1"
+  mkdir -p "build-release/$(dirname "$1")"
+  ninja -C build-release -t commands -s "$1" | (cd build-release && bash -e)
+}
+
 # What the change concerns of the two programs, by the system's compiler and without precompiled headers:
 # a file that forgets an include does not compile here. Sources that changed come first, then those that
 # read a changed header, until the time is over; `make nightly` builds all.
 compile_as_packages() {
-  local objects=("$@") done=0 begin="$SECONDS"
+  local objects=() jobs=() object job done=0 begin="$SECONDS"
   scripts/build.sh --release --no-page --configure || return 1
+  # It has none of the page.
+  mapfile -t objects < <(
+    printf '%s\n' "$@" | grep -xFf <(ninja -C build-release -t targets all | sed 's/: [^:]*$//') || true
+  )
   while ((done < ${#objects[@]} && SECONDS - begin < SYSTEM_COMPILER_S_MAX)); do
-    ninja -C build-release "${objects[@]:done:OBJECTS_AT_ONCE}" || return 1
-    done=$((done + OBJECTS_AT_ONCE))
+    jobs=()
+    for object in "${objects[@]:done:OBJECTS_AT_ONCE}"; do
+      compile_alone "$object" &
+      jobs+=("$!")
+    done
+    for job in "${jobs[@]}"; do wait "$job" || return 1; done
+    done=$((done + ${#jobs[@]}))
   done
-  say "system-compiler: $((done < ${#objects[@]} ? done : ${#objects[@]})) of ${#objects[@]} objects"
+  say "system-compiler: $done of ${#objects[@]} objects"
 }
 
 system_compiler_lane() {

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # clang-tidy over the C++ files this branch has changed, or with --checked over those that changed since
 # the commit in .ci/checked, or over all of them with --all; shellcheck over the scripts.
-# CAIRN_TIDY_SECONDS ends it in time: what was not looked at is named, not failed.
+# --commands: only write build/lint/compile_commands.json. CAIRN_TIDY_SECONDS ends it in time: what was not
+# looked at is named, not failed.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -25,7 +26,7 @@ lint_one() {
   else
     # The compile commands may be gcc's: clang need not know all of its warnings, and it sees gcc's
     # own headers use what they call deprecated.
-    timeout "$left" clang-tidy-19 -p build --quiet --extra-arg=-Wno-unknown-warning-option \
+    timeout "$left" clang-tidy-19 -p build/lint --quiet --extra-arg=-Wno-unknown-warning-option \
       --extra-arg=-Wno-deprecated-declarations "$1" \
       >"$log" 2>"$log.err" || code=$?
   fi
@@ -38,11 +39,46 @@ lint_one() {
   fi
 }
 
+# Writes build/lint/compile_commands.json: a command for each source, where the build has one for several
+# of a target (cmake/Unity.cmake). clangd can read it too.
+write_commands() {
+  mkdir -p build/lint
+  awk '
+    /^\{/ { entry = ""; unity = "" }
+    { entry = entry $0 "\n" }
+    /^ *"file": ".*\/Unity\/[^\/]*\.cxx"/ { split($0, quoted, "\""); unity = quoted[4] }
+    /^\},?$/ {
+      sub(/\},?\n$/, "}", entry)
+      if (unity == "") {
+        entries[count++] = entry
+        next
+      }
+      while ((getline line < unity) > 0) {
+        if (line !~ /^#include "/) continue
+        split(line, quoted, "\"")
+        one = ""
+        rest = entry
+        while ((at = index(rest, unity)) > 0) {
+          one = one substr(rest, 1, at - 1) quoted[2]
+          rest = substr(rest, at + length(unity))
+        }
+        entries[count++] = one rest
+      }
+      close(unity)
+    }
+    END {
+      print "["
+      for (i = 0; i < count; ++i) print entries[i] (i + 1 < count ? "," : "")
+      print "]"
+    }
+  ' build/compile_commands.json >build/lint/compile_commands.json
+}
+
 # Keeps the names on standard input that the build compiles; only they have flags to lint with.
 only_compiled() {
   local file
   while read -r file; do
-    if grep -qF "\"file\": \"$ROOT/$file\"" build/compile_commands.json; then echo "$file"; fi
+    if grep -qF "\"file\": \"$ROOT/$file\"" build/lint/compile_commands.json; then echo "$file"; fi
   done
 }
 
@@ -88,6 +124,7 @@ lint_sources() {
   export LINT_WORK LINT_DEADLINE
   trap 'rm -rf "$LINT_WORK"' EXIT
   build_precompiled
+  write_commands
   sources "$1" | to_units | only_compiled >"$LINT_WORK/units"
   run_step "clang-tidy over $(wc -l <"$LINT_WORK/units") files" "$LINT_WORK/workers.log" run_workers
   report
@@ -97,6 +134,10 @@ main() {
   local which=branch
   if [[ "${1:-}" == --one ]]; then
     lint_one "$2"
+    return 0
+  fi
+  if [[ "${1:-}" == --commands ]]; then
+    write_commands
     return 0
   fi
   case "${1:-}" in --all | --checked) which="${1#--}" ;; esac

@@ -23,7 +23,7 @@ TEST_F(BenchServe, WritesAPageWithEveryWorkloadOfBothServers) {
   Play("bench_serve.sh", {"STREAMS=20", "STREAM_SECONDS=2"}, "serve.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
   for (const char* part :
-       {"## Speed", "## Long prompts beside chats",
+       {"## Speed", "## Ever more clients", "## Long prompts beside chats",
         "## Answers while a very long prompt is prefilled", "## Turns whose reasoning is left out",
         "## Many streams", "| cairn | llama-server | ours ÷ theirs |", "| broken streams | 0 | 0 |",
         "| whole streams | ", "memory of the server, peak", "(serve/first-token.svg)",

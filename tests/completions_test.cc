@@ -19,7 +19,7 @@
 
 #include "made_model.h"
 
-namespace cairn {
+namespace cairn::completions_test {
 namespace {
 
 constexpr int kPatienceMs = 30000;
@@ -180,4 +180,4 @@ TEST_F(Completions, AreTakenByFish) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::completions_test

@@ -101,7 +101,7 @@ TEST_F(InfillRerankTest, DocumentsAreRankedByAModelWithAHead) {
   EXPECT_NE(answer["results"][0]["relevance_score"], answer["results"][2]["relevance_score"]);
   EXPECT_EQ(Answer("/rerank", body), answer);
   Json broken = body;
-  broken["documents"][1] = std::string(600, 'a');
+  broken["documents"][1] = std::string(5000, 'a');
   const HttpReply reply = Post("/v1/rerank", broken);
   EXPECT_EQ(reply.status, 400);
   EXPECT_NE(reply.body.find("documents[1]"), std::string::npos) << reply.body;

@@ -9,7 +9,7 @@
 
 #include "made_model.h"
 
-namespace cairn {
+namespace cairn::man_pages_test {
 namespace {
 
 std::string OutputOf(const std::string& command) {
@@ -55,4 +55,4 @@ TEST_F(ManPages, PassMandocWithoutAWarning) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::man_pages_test

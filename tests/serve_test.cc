@@ -271,6 +271,14 @@ TEST_F(ServeTest, SaysWhatItServes) {
             std::string::npos);
 }
 
+TEST(ServeProgram, ListsAllNamesOfAModel) {
+  const auto server = Serve({"--alias", "second, first"});
+  ASSERT_NE(server, nullptr);
+  const Json model = Json::parse(HttpClient(server->url()).Get("/v1/models")->body)["data"][0];
+  EXPECT_EQ(model["id"], "second");
+  EXPECT_EQ(model["aliases"], Json::array({"second", "first"}));
+}
+
 TEST(ServeProgram, WithoutPlacementGoingBackReadsEverything) {
   const auto server = Serve({"--placement", "none"});
   ASSERT_NE(server, nullptr);

@@ -17,10 +17,6 @@ constexpr size_t kMethodsMax = 40;
 constexpr size_t kDefinitionFilesMax = 2;
 constexpr size_t kFolderFilesMax = 25;
 
-bool IsNameChar(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 std::string_view Trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \n");
   return begin == std::string_view::npos ? std::string_view() : text.substr(begin);

@@ -51,6 +51,11 @@ Complaints CheckGuard(const SourceFile& file);
 // header by one or by an include. `files` are all sources, `cmake_files` all CMakeLists.txt.
 Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
                           const std::vector<SourceFile>& cmake_files);
+// No two sources of one CMake target define the same private name, for both may be compiled in one
+// object (cmake/Unity.cmake); nor does a constant in a function have the name of another's private
+// one. Relies on clang-format.
+Complaints CheckPrivateNames(const std::vector<SourceFile>& files,
+                             const std::vector<SourceFile>& cmake_files);
 // Every row of a table whose last column is headed "held by" names a test in backquotes, or says
 // "not yet"; every named test ("Suite.Name") exists in one of `sources`.
 Complaints CheckNamedTests(const SourceFile& page, const std::vector<SourceFile>& sources);

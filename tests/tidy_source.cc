@@ -6,10 +6,6 @@
 namespace cairn::tidy {
 namespace {
 
-bool IsNameChar(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 // Scans a text once and blanks everything but code.
 class Blanker {
  public:
@@ -182,6 +178,10 @@ class FunctionScan {
 };
 
 }  // namespace
+
+bool IsNameChar(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 std::string SourceFile::Folder() const {
   for (const char* const root : {"lab/", "testing/"}) {

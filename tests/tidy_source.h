@@ -48,6 +48,9 @@ std::vector<Include> Includes(std::string_view text);
 // before a brace that initialises a member.
 std::vector<FunctionSpan> Functions(std::string_view text);
 
+// Whether the character can be part of an identifier.
+bool IsNameChar(char c);
+
 // Returns where `word` occurs in `code` outside longer names; npos if nowhere.
 size_t FindWord(std::string_view code, std::string_view word, size_t from = 0);
 

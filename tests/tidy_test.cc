@@ -143,10 +143,16 @@ TEST(Tidy, HeadersAreGuardedByTheirPath) {
   EXPECT_EQ(OfAll(CheckGuard), "");
 }
 
+std::vector<SourceFile> CmakeFiles() {
+  return Load([](const fs::path& path) { return path.filename() == "CMakeLists.txt"; });
+}
+
 TEST(Tidy, EverySourceFileIsBuilt) {
-  const std::vector<SourceFile> cmake_files =
-      Load([](const fs::path& path) { return path.filename() == "CMakeLists.txt"; });
-  EXPECT_EQ(Joined(CheckDeadFiles(Sources(), cmake_files)), "");
+  EXPECT_EQ(Joined(CheckDeadFiles(Sources(), CmakeFiles())), "");
+}
+
+TEST(Tidy, SourcesOfATargetHavePrivateNamesOfTheirOwn) {
+  EXPECT_EQ(Joined(CheckPrivateNames(Sources(), CmakeFiles())), "");
 }
 
 TEST(Tidy, TestsThatThePagesNameAreThere) {
@@ -452,6 +458,83 @@ TEST(TidyRules, FindLinksThatLeadNowhere) {
   EXPECT_EQ(says("a.md", "[`c`](b.md)\n"), "a.md:1: there is no b.md\n");
   EXPECT_EQ(says("docs/b.md", "[a](../a.md#a)\n"), "docs/b.md:1: a.md has no heading for #a\n");
   EXPECT_EQ(says("docs/b.md", "[two](#two)\n"), "docs/b.md:1: docs/b.md has no heading for #two\n");
+}
+
+TEST(TidyRules, FindPrivateNamesThatSourcesOfATargetShare) {
+  const auto says = [](const std::string& one, const std::string& other) {
+    const auto file = [](const std::string& text) {
+      return "namespace cairn {\nnamespace {\n" + text +
+             "\n}  // namespace\n}  // namespace cairn\n";
+    };
+    return Joined(CheckPrivateNames(
+        {{"src/a/one.cc", file(one)}, {"src/a/other.cc", file(other)}},
+        {{"src/a/CMakeLists.txt", "cairn_library(a SOURCES one.cc\n  other.cc DEPENDS b)\n"}}));
+  };
+  const auto complaint = [](const std::string& name) {
+    return "src/a/other.cc:3: cairn::" + name +
+           " is private to src/a/one.cc too, of the same target a: rename one, or move what both "
+           "share to a header\n";
+  };
+  EXPECT_EQ(says("constexpr int kA = 1;", "const char kA[] = \"\";"), complaint("kA"));
+  EXPECT_EQ(says("void A(int a) {\n}", "int A(const B& b) {"), complaint("A"));
+  EXPECT_EQ(says("struct A {\n};", "using A = B;"), complaint("A"));
+  EXPECT_EQ(says("using test::A;", "A2 A();"), complaint("A"));
+  EXPECT_EQ(says("constexpr int kA = 1;", "  constexpr size_t kA = 2;"), complaint("kA"));
+  EXPECT_EQ(says("using test::A;\nusing B = std::vector<int>;",
+                 "using test::A;\nusing B = std::vector<int>;"),
+            "");
+  EXPECT_EQ(says("void A() {\n  constexpr int kA = 1;", "void B() {\n  constexpr int kA = 2;"), "");
+  EXPECT_EQ(says("}  // namespace\nvoid A::Do() {\n}\nnamespace {", "void Do() {\n}"), "");
+  EXPECT_EQ(Joined(CheckPrivateNames(
+                {{"src/a/one.cc", "namespace cairn::one_test {\nnamespace {\nint A() {\n"},
+                 {"src/a/other.cc", "namespace cairn {\nnamespace {\nint A() {\n"}},
+                {{"src/a/CMakeLists.txt", "cairn_test(a SOURCES one.cc other.cc)"}})),
+            "");
+}
+
+TEST(TidyRules, FindPrivateNamesThatAHeaderOfTheTargetHasToo) {
+  const auto says = [](const std::string& header, const std::string& text) {
+    return Joined(CheckPrivateNames(
+        {{"src/a/a.h", "namespace cairn {\n" + header + "\n}  // namespace cairn\n"},
+         {"src/a/b.h", "#include \"a/a.h\"\n"},
+         {"src/a/one.cc", "namespace cairn {\nnamespace {\n" + text + "\n"},
+         {"src/a/other.cc", "#include \"a/b.h\"\n"}},
+        {{"src/a/CMakeLists.txt", "cairn_library(a SOURCES one.cc other.cc)\n"}}));
+  };
+  const std::string complaint =
+      "src/a/one.cc:3: cairn::A is private, and in src/a/a.h public, which a source of the target "
+      "a "
+      "includes: rename it\n";
+  EXPECT_EQ(says("struct A {\n};", "class A final : public B {"), complaint);
+  EXPECT_EQ(says("using A = B;", "int A() {"), complaint);
+  EXPECT_EQ(says("class A;", "class A {"), "");
+  EXPECT_EQ(says("struct B {\n};", "class A {"), "");
+}
+
+TEST(TidyRules, FindNamespacesThatHoldForOtherSourcesOfATargetToo) {
+  const auto says = [](const std::string& name_space) {
+    return Joined(CheckPrivateNames(
+        {{"src/a/one_test.cc",
+          "namespace " + name_space + " {\nnamespace {\nusing namespace test;\n"},
+         {"src/a/other_test.cc", ""}},
+        {{"src/a/CMakeLists.txt", "cairn_test(a SOURCES one_test.cc other_test.cc)\n"}}));
+  };
+  EXPECT_EQ(says("cairn"),
+            "src/a/one_test.cc:3: `using namespace` holds for other sources of the target a too: "
+            "give this one a namespace of its own\n");
+  EXPECT_EQ(says("cairn::one_test"), "");
+}
+
+TEST(TidyRules, FindPrivateNamesThatAUsedNamespaceHasToo) {
+  EXPECT_EQ(Joined(CheckPrivateNames(
+                {{"testing/a.h", "namespace cairn::test {\nstruct A {\n};\n"},
+                 {"src/a/one.cc", "namespace cairn {\nnamespace {\nstruct A {\n"},
+                 {"src/a/other.cc",
+                  "#include \"testing/a.h\"\nnamespace cairn::other {\nnamespace {\n"
+                  "using namespace test;\n"}},
+                {{"src/a/CMakeLists.txt", "cairn_test(a SOURCES one.cc other.cc)\n"}})),
+            "src/a/one.cc:3: cairn::A is private, and in testing/a.h public, which a source of the "
+            "target a includes: rename it\n");
 }
 
 TEST(TidyRules, FindRowsWhoseTestsAreNotThere) {

@@ -15,7 +15,7 @@ constexpr int kSamplesAlike = 3;  // equal samples in a row after which the coun
 constexpr double kSettleMsMax = 60'000;
 constexpr int kReadyReplyMs = 2000;
 
-std::string TextAt(const Json& json, const char* pointer) {
+std::string TextAtPointer(const Json& json, const char* pointer) {
   const Json* const found = FindPointer(json, pointer);
   return found != nullptr && found->is_string() ? found->text() : "";
 }
@@ -73,18 +73,18 @@ Result<ServerFigures> BenchServer::Describe() const {
   ServerFigures figures;
   figures.url = url();
   const Json listed = ParsedReply(models);
-  figures.model = LastPartOf(TextAt(listed, "/data/0/id"));
-  figures.architecture = TextAt(listed, "/data/0/meta/architecture");
+  figures.model = LastPartOf(TextAtPointer(listed, "/data/0/id"));
+  figures.architecture = TextAtPointer(listed, "/data/0/meta/architecture");
   const Json props = ParsedReply(http_.Get("/props"));
   // "b0.1.0-cairn" is ours, "b11669-Debian" llama-server's.
   constexpr std::string_view kOurs = "-cairn";
-  const std::string build = TextAt(props, "/build_info");
+  const std::string build = TextAtPointer(props, "/build_info");
   if (build.starts_with('b') && build.ends_with(kOurs)) {
     figures.program = "cairn " + build.substr(1, build.size() - 1 - kOurs.size());
   } else if (!build.empty()) {
     figures.program = "llama-server " + build;
   }
-  figures.memory = TextAt(props, "/cairn/memory_class");
+  figures.memory = TextAtPointer(props, "/cairn/memory_class");
   const Json* const grid = FindPointer(props, "/cairn/grid_tokens");
   if (grid != nullptr && grid->is_number_unsigned()) figures.grid_tokens = grid->get<size_t>();
   return figures;

@@ -13,6 +13,11 @@
 
 namespace cairn {
 
+// Returns what the tables call a turn, which counts from 0: "turn 1".
+inline std::string TurnName(size_t number) {
+  return "turn " + std::to_string(number + 1);
+}
+
 // Not thread-safe.
 class ScenarioWriter {
  public:

@@ -9,10 +9,6 @@
 namespace cairn {
 namespace {
 
-std::string Turn(size_t number) {
-  return "turn " + std::to_string(number + 1);
-}
-
 // Appends the scripted call in the answer's place: a synthetic model calls no tools.
 void AskForCall(size_t conversation, std::string what, const ChatMessage& call,
                 ScenarioWriter* writer) {
@@ -44,7 +40,7 @@ Scenario TwoAgents(const ScenarioParams& params) {
   for (size_t turn = 0; turn < 5; ++turn) {
     for (size_t agent = 0; agent < 2; ++agent) {
       writer.Say(agent, 300);
-      writer.AskFor(agent, Turn(turn) + " of agent " + std::to_string(agent + 1));
+      writer.AskFor(agent, TurnName(turn) + " of agent " + std::to_string(agent + 1));
     }
   }
   return std::move(writer).Finish();
@@ -61,7 +57,7 @@ Scenario Titles(const ScenarioParams& params) {
     writer.Add(kTitle, {title_system, question});
     writer.AskFor(kTitle, "a title, before turn " + std::to_string(turn + 1), Keep::kDiscard);
     writer.Add(0, {question});
-    writer.AskFor(0, Turn(turn));
+    writer.AskFor(0, TurnName(turn));
   }
   return std::move(writer).Finish();
 }
@@ -81,7 +77,7 @@ Scenario BillingHeader(const ScenarioParams& params) {
   for (size_t turn = 0; turn < 6; ++turn) {
     if (turn > 0) writer.Put(RewriteStep{0, 0, headed()});
     writer.Say(0, 250);
-    writer.AskFor(0, Turn(turn));
+    writer.AskFor(0, TurnName(turn));
   }
   return std::move(writer).Finish();
 }
@@ -98,7 +94,7 @@ Scenario FilesAtEnd(const ScenarioParams& params) {
     const ChatMessage file = {"user", before + "\n" + writer.Code(40) + "\n" + after};
     writer.Put(CopyStep{0, 1});
     writer.Add(1, {file, {"assistant", "Ok, I will go by these files."}, question});
-    writer.AskFor(1, Turn(turn), Keep::kDiscard);
+    writer.AskFor(1, TurnName(turn), Keep::kDiscard);
     // The finished exchange goes into the history, without the file.
     writer.Add(0, {question, writer.Assistant(120)});
   }
@@ -115,7 +111,7 @@ Scenario SubAgents(const ScenarioParams& params) {
   for (size_t round = 0; round < 3; ++round) {
     writer.Say(0, 200);
     const ChatMessage call = writer.Call(80);
-    AskForCall(0, Turn(round) + ", which calls sub-agents", call, &writer);
+    AskForCall(0, TurnName(round) + ", which calls sub-agents", call, &writer);
     for (size_t agent = 1; agent <= kAgents; ++agent) {
       writer.Put(CutStep{agent, 0});
       writer.Put(ToolsStep{agent, agent_tools});
@@ -139,7 +135,7 @@ Scenario SubAgents(const ScenarioParams& params) {
       }
     }
     writer.Add(0, {writer.ToolResult(call, 200)});
-    writer.AskFor(0, Turn(round) + ", with the result");
+    writer.AskFor(0, TurnName(round) + ", with the result");
   }
   return std::move(writer).Finish();
 }
@@ -153,7 +149,7 @@ Scenario ParallelSame(const ScenarioParams& params) {
     AskStep together;
     for (size_t client = 0; client < kClients; ++client) {
       Ask ask;
-      ask.what = Turn(round) + ", client " + std::to_string(client + 1);
+      ask.what = TurnName(round) + ", client " + std::to_string(client + 1);
       ask.keep = client == 0 ? Keep::kAnswer : Keep::kDiscard;
       together.asks.push_back(std::move(ask));
     }
@@ -218,7 +214,7 @@ Scenario TwelveConversations(const ScenarioParams& params) {
   for (size_t turn = 0; turn < 4; ++turn) {
     for (size_t i = 0; i < kConversations; ++i) {
       writer.Say(i, 200);
-      writer.AskFor(i, Turn(turn) + " of conversation " + std::to_string(i + 1));
+      writer.AskFor(i, TurnName(turn) + " of conversation " + std::to_string(i + 1));
     }
   }
   return std::move(writer).Finish();
@@ -236,7 +232,7 @@ Scenario Crowd(const ScenarioParams& params) {
       writer.Say(i, 200);
       Ask ask;
       ask.conversation = i;
-      ask.what = Turn(turn) + " of person " + std::to_string(i + 1);
+      ask.what = TurnName(turn) + " of person " + std::to_string(i + 1);
       together.asks.push_back(std::move(ask));
     }
     writer.Put(std::move(together));

@@ -7,20 +7,14 @@
 #include "lab/bench/scenario_writer.h"
 
 namespace cairn {
-namespace {
-
-std::string Turn(size_t number) {
-  return "turn " + std::to_string(number + 1);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 Scenario GrowingChat(const ScenarioParams& params) {
   ScenarioWriter writer("growing-chat", params);
   writer.Add(0, {writer.System(1500)});
   for (size_t turn = 0; turn < 10; ++turn) {
     writer.Say(0, 250);
-    writer.AskFor(0, Turn(turn));
+    writer.AskFor(0, TurnName(turn));
   }
   return std::move(writer).Finish();
 }
@@ -31,7 +25,7 @@ Scenario ReasoningStripped(const ScenarioParams& params) {
   for (size_t turn = 0; turn < 8; ++turn) {
     writer.Say(0, 200);
     Ask ask;
-    ask.what = Turn(turn);
+    ask.what = TurnName(turn);
     ask.answer_tokens_max = 32;
     ask.keep = Keep::kContent;
     ask.instead = writer.Assistant(60);
@@ -47,11 +41,11 @@ Scenario MovingTimestamp(const ScenarioParams& params) {
     return "The time is 2026-11-21T09:" + std::to_string(10 + turn) + ":00Z.\n\n" + rest;
   };
   writer.Add(0, {writer.System(2000), {"user", stamped(0)}});
-  writer.AskFor(0, Turn(0));
+  writer.AskFor(0, TurnName(0));
   for (size_t turn = 1; turn < 6; ++turn) {
     writer.Put(RewriteStep{0, 1, stamped(turn)});
     writer.Say(0, 150);
-    writer.AskFor(0, Turn(turn));
+    writer.AskFor(0, TurnName(turn));
   }
   return std::move(writer).Finish();
 }
@@ -64,7 +58,7 @@ Scenario EditsFurtherBack(const ScenarioParams& params) {
     writer.Say(0, 300);
     // The answer is long enough to show whether a server can resume from tokens it generated.
     Ask ask;
-    ask.what = Turn(turn);
+    ask.what = TurnName(turn);
     ask.answer_tokens_max = 64;
     writer.Put(AskStep{{std::move(ask)}});
   }
@@ -72,7 +66,7 @@ Scenario EditsFurtherBack(const ScenarioParams& params) {
     writer.Put(CopyStep{0, 1});
     writer.Put(CutStep{1, 1 + 2 * turn});
     writer.Say(1, 120);
-    writer.AskFor(1, Turn(turn) + ", edited", Keep::kDiscard);
+    writer.AskFor(1, TurnName(turn) + ", edited", Keep::kDiscard);
   }
   return std::move(writer).Finish();
 }
@@ -82,9 +76,9 @@ Scenario Regenerate(const ScenarioParams& params) {
   writer.Add(0, {writer.System(1500)});
   for (size_t turn = 0; turn < 3; ++turn) {
     writer.Say(0, 300);
-    writer.AskFor(0, Turn(turn), Keep::kDiscard);
-    writer.AskFor(0, Turn(turn) + ", once more", Keep::kDiscard);
-    writer.AskFor(0, Turn(turn) + ", and again");
+    writer.AskFor(0, TurnName(turn), Keep::kDiscard);
+    writer.AskFor(0, TurnName(turn) + ", once more", Keep::kDiscard);
+    writer.AskFor(0, TurnName(turn) + ", and again");
   }
   return std::move(writer).Finish();
 }
@@ -98,7 +92,7 @@ Scenario EditLast(const ScenarioParams& params) {
     for (size_t version = 0; version < 3; ++version) {
       if (version > 0) writer.Put(CutStep{0, 1 + 2 * turn});
       writer.Add(0, {{"user", begin + " " + writer.Prose(80)}});
-      writer.AskFor(0, Turn(turn) + (version == 0 ? "" : ", edited"));
+      writer.AskFor(0, TurnName(turn) + (version == 0 ? "" : ", edited"));
     }
   }
   return std::move(writer).Finish();
@@ -111,7 +105,7 @@ Scenario DropOldest(const ScenarioParams& params) {
   for (size_t turn = 0; turn < 10; ++turn) {
     if (turn >= kTurnsKept) writer.Put(EraseStep{0, 1, 2});
     writer.Say(0, 250);
-    writer.AskFor(0, Turn(turn));
+    writer.AskFor(0, TurnName(turn));
   }
   return std::move(writer).Finish();
 }
@@ -202,7 +196,7 @@ Scenario Restart(const ScenarioParams& params) {
     if (turn == 3) writer.Put(RestartStep{});
     for (size_t i = 0; i < 2; ++i) {
       writer.Say(i, 300);
-      writer.AskFor(i, Turn(turn) + " of chat " + std::to_string(i + 1) +
+      writer.AskFor(i, TurnName(turn) + " of chat " + std::to_string(i + 1) +
                            (turn == 3 ? ", after the restart" : ""));
     }
   }

@@ -18,6 +18,7 @@
 #include "lab/bench/bench_table.h"
 #include "lab/bench/scenario.h"
 #include "lab/cmd/bench_setup.h"
+#include "lab/cmd/print_error.h"
 
 namespace cairn {
 namespace {
@@ -172,11 +173,6 @@ class Bench {
   size_t ended_early_ = 0;
 };
 
-int Complain(const std::string& what) {
-  std::fprintf(stderr, "cairn-lab bench: %s\n", what.c_str());
-  return 1;
-}
-
 }  // namespace
 
 CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
@@ -222,13 +218,15 @@ CLI::App* AddBench(CLI::App* app, BenchOptions* options) {
 }
 
 int RunBench(const BenchOptions& options) {
-  if (options.urls.empty()) return Complain("--url is needed: which server?");
+  if (options.urls.empty()) return PrintError("bench", "--url is needed: which server?");
   if (options.restarts.size() > 1 && options.restarts.size() != options.urls.size()) {
-    return Complain("there are " + std::to_string(options.restarts.size()) +
-                    " --restart commands for " + std::to_string(options.urls.size()) + " servers");
+    return PrintError("bench", "there are " + std::to_string(options.restarts.size()) +
+                                   " --restart commands for " +
+                                   std::to_string(options.urls.size()) + " servers");
   }
   Bench bench(options);
-  if (const Status played = bench.Play(); !played) return Complain(played.error().message);
+  if (const Status played = bench.Play(); !played)
+    return PrintError("bench", played.error().message);
   std::printf("%s", FormatBench(bench.result()).c_str());
   return bench.ended_early() == 0 ? 0 : 1;
 }

@@ -8,17 +8,13 @@
 #include "lab/bench/bench_json.h"
 #include "lab/bench/bench_table.h"
 #include "lab/cmd/bench_setup.h"
+#include "lab/cmd/print_error.h"
 
 namespace cairn {
 namespace {
 
 // With many connections at once, the kernel may drop a SYN; its retry comes a second later.
 constexpr int kConnectMsMax = 30'000;
-
-int Complain(const std::string& what) {
-  std::fprintf(stderr, "cairn-lab bench load: %s\n", what.c_str());
-  return 1;
-}
 
 std::vector<std::string> WorkloadNames() {
   return {LoadWorkloads().begin(), LoadWorkloads().end()};
@@ -40,6 +36,10 @@ bool PrintFaults(const LoadRun& run) {
 
 void AddLengths(CLI::App* load, LoadOptions* options) {
   load->add_option("--clients", options->clients, "speed: so many at once")
+      ->check(CLI::Range(size_t{1}, size_t{1000}))
+      ->capture_default_str();
+  load->add_option("--crowd-max", options->crowd_max,
+                   "crowds: of 1, 4, 8, 16 and 32 at once, those up to this")
       ->check(CLI::Range(size_t{1}, size_t{1000}))
       ->capture_default_str();
   load->add_option("--long-tokens", options->long_tokens, "gaps: tokens of the long prompt")
@@ -102,13 +102,13 @@ CLI::App* AddBenchLoad(CLI::App* bench, BenchLoadOptions* options) {
 int RunBenchLoad(const BenchLoadOptions& options) {
   if (!options.script_path.empty()) {
     const Status wrote = WriteText(options.script_path, TurnsScript(options.load));
-    return wrote ? 0 : Complain(wrote.error().message);
+    return wrote ? 0 : PrintError("bench load", wrote.error().message);
   }
-  if (options.load.url.empty()) return Complain("--url is needed: which server?");
+  if (options.load.url.empty()) return PrintError("bench load", "--url is needed: which server?");
   const auto workloads = ChosenNames("workload", WorkloadNames(), options.workloads);
-  if (!workloads) return Complain(workloads.error().message);
+  if (!workloads) return PrintError("bench load", workloads.error().message);
   auto server = DescribeServer(options.load.url, options.name, options.command);
-  if (!server) return Complain(server.error().message);
+  if (!server) return PrintError("bench load", server.error().message);
   const SteadyClock clock;
   LoadOptions load = options.load;
   load.clock = &clock;
@@ -125,7 +125,7 @@ int RunBenchLoad(const BenchLoadOptions& options) {
       // After every workload, so that an interrupted benchmark keeps its figures.
       if (options.json_path.empty()) continue;
       const Status wrote = WriteText(options.json_path, BenchJson(result));
-      if (!wrote) return Complain(wrote.error().message);
+      if (!wrote) return PrintError("bench load", wrote.error().message);
     }
   }
   std::printf("%s", FormatBench(result).c_str());

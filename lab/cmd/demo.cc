@@ -17,6 +17,7 @@
 #include "base/read_file.h"
 #include "lab/client/chat_client.h"
 #include "lab/client/server_process.h"
+#include "lab/cmd/print_error.h"
 #include "lab/demo/demo_conversation.h"
 #include "lab/demo/demo_report.h"
 
@@ -222,11 +223,6 @@ Result<DemoFigures> PlayAll(const DemoOptions& options, const Progress& progress
   return figures;
 }
 
-int PrintError(const std::string& message) {
-  std::fprintf(stderr, "cairn-lab demo: %s\n", message.c_str());
-  return 1;
-}
-
 }  // namespace
 
 CLI::App* AddDemo(CLI::App* app, DemoOptions* options) {
@@ -252,13 +248,14 @@ int RunDemo(const DemoOptions& options) {
   const Result<DemoFigures> figures = PlayAll(options, progress);
   if (!figures) {
     progress.Now("");
-    return PrintError(figures.error().message);
+    return PrintError("demo", figures.error().message);
   }
   progress.Done(DemoTotals(*figures, progress.terminal()));
   if (options.json_path.empty()) return 0;
   std::ofstream file(options.json_path, std::ios::binary);
   file << DemoJson(*figures);
-  if (!file.flush()) return PrintError("the file '" + options.json_path + "' cannot be written");
+  if (!file.flush())
+    return PrintError("demo", "the file '" + options.json_path + "' cannot be written");
   return 0;
 }
 

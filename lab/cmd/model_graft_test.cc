@@ -9,7 +9,7 @@
 
 #include "lab/cmd/model_make.h"
 
-namespace cairn {
+namespace cairn::model_graft_test {
 namespace {
 
 std::string TemporaryPath(const std::string& name) {
@@ -58,4 +58,4 @@ TEST(ModelGraft, FailsWithOneLineOnStandardError) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::model_graft_test

@@ -4,17 +4,11 @@
 #include <cstdio>
 
 #include "base/join.h"
+#include "lab/cmd/print_error.h"
 #include "lab/maker/llama_projector_maker.h"
 
 namespace cairn {
-namespace {
-
-int PrintError(const Error& error) {
-  std::fprintf(stderr, "cairn-lab model make-projector: %s\n", error.message.c_str());
-  return 1;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 CLI::App* AddModelMakeProjector(CLI::App* model, ModelMakeProjectorOptions* options) {
   CLI::App* make = model->add_subcommand("make-projector",
@@ -32,9 +26,9 @@ CLI::App* AddModelMakeProjector(CLI::App* model, ModelMakeProjectorOptions* opti
 
 int RunModelMakeProjector(const ModelMakeProjectorOptions& options) {
   const Result<ProjectorRecipe> recipe = MakeProjectorRecipe(options.shape);
-  if (!recipe) return PrintError(recipe.error());
+  if (!recipe) return PrintError("model make-projector", recipe.error().message);
   const Result<WrittenModel> written = WriteProjector(*recipe, options.path);
-  if (!written) return PrintError(written.error());
+  if (!written) return PrintError("model make-projector", written.error().message);
   std::printf("%s: %s for models %u wide, %.2f million parameters, %llu bytes\n",
               options.path.c_str(), options.shape.kind.c_str(), options.shape.width,
               static_cast<double>(written->parameters) / 1e6,

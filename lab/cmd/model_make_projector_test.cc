@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace cairn {
+namespace cairn::model_make_projector_test {
 namespace {
 
 // Parses the command line `arguments` after "cairn-lab model". Throws CLI11's errors.
@@ -56,4 +56,4 @@ TEST(ModelMakeProjector, PrintsOneLineAboutTheFileOrTheError) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::model_make_projector_test

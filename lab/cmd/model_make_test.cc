@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-namespace cairn {
+namespace cairn::model_make_test {
 namespace {
 
 // Parses the command line `arguments` after "cairn model". Throws CLI11's errors.
@@ -78,4 +78,4 @@ TEST(ModelMake, FailsWithOneLineOnStandardError) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::model_make_test

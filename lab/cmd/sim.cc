@@ -9,25 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/number_text.h"
 #include "cmd/progress_line.h"
+#include "lab/cmd/print_error.h"
+#include "lab/cmd/sim_figures.h"
 #include "lab/sim/oracle.h"
 #include "lab/sim/simulator.h"
 
 namespace cairn {
 namespace {
-
-constexpr double kPercent = 100;
-constexpr double kMsPerS = 1000;
-constexpr size_t kProgressEvery = 64;
-
-double Percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto at = static_cast<size_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
-}
 
 double Sum(const std::vector<double>& values) {
   double sum = 0;
@@ -35,17 +27,12 @@ double Sum(const std::vector<double>& values) {
   return sum;
 }
 
-int Complain(const std::string& what) {
-  std::fprintf(stderr, "cairn-lab sim: %s\n", what.c_str());
-  return 1;
-}
-
 size_t RamBytes(int64_t mib) {
   return mib < 0 ? SIZE_MAX : static_cast<size_t>(mib) << 20;
 }
 
-Json ToJson(const SimCommandOptions& options, const SimReport& report,
-            const std::optional<OracleBound>& bound) {
+Json ReportJson(const SimCommandOptions& options, const SimReport& report,
+                const std::optional<OracleBound>& bound) {
   Json json = {{"trace", options.trace_path},
                {"model_profile", options.profile},
                {"placement", options.placement},
@@ -75,9 +62,9 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
                {"disk_read_bytes", report.disk_read_bytes},
                {"disk_evicted", report.disk_evicted},
                {"wait_ms", Sum(report.wait_ms)},
-               {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
-               {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
-               {"wait_ms_p99", Percentile(report.wait_ms, 0.99)}};
+               {"wait_ms_median", NearestRank(report.wait_ms, 0.5)},
+               {"wait_ms_p90", NearestRank(report.wait_ms, 0.9)},
+               {"wait_ms_p99", NearestRank(report.wait_ms, 0.99)}};
   if (!options.without.empty()) json["without"] = options.without;
   if (report.served_requests > 0) json["served_reused_tokens"] = report.served_reused_tokens;
   if (bound) {
@@ -90,46 +77,43 @@ Json ToJson(const SimCommandOptions& options, const SimReport& report,
   return json;
 }
 
-void PrintLine(std::string_view name, const std::string& value) {
-  std::printf("%-22.*s %s\n", static_cast<int>(name.size()), name.data(), value.c_str());
-}
-
-void PrintText(const SimReport& report, const std::optional<OracleBound>& bound) {
+void PrintReport(const SimReport& report, const std::optional<OracleBound>& bound) {
   const auto count = [](uint64_t number) { return std::to_string(number); };
-  PrintLine("requests", count(report.requests) + ", too long " + count(report.refused));
-  PrintLine("prompt tokens", count(report.prompt_tokens));
-  PrintLine("read", count(report.read_tokens()) + ", of these new to any cache " +
-                        count(report.prompt_tokens - report.shared_tokens));
+  PrintFigure("requests", count(report.requests) + ", too long " + count(report.refused));
+  PrintFigure("prompt tokens", count(report.prompt_tokens));
+  PrintFigure("read", count(report.read_tokens()) + ", of these new to any cache " +
+                          count(report.prompt_tokens - report.shared_tokens));
   if (bound) {
     const bool exact = bound->kind == BoundKind::kExact;
-    PrintLine("no cache reads less",
-              count(static_cast<uint64_t>(bound->read_tokens_min())) + " with this memory (" +
-                  (exact ? "exact" : "an upper bound on what is saved") + "; see docs/oracle.md)");
+    PrintFigure("no cache reads less", count(static_cast<uint64_t>(bound->read_tokens_min())) +
+                                           " with this memory (" +
+                                           (exact ? "exact" : "an upper bound on what is saved") +
+                                           "; see docs/oracle.md)");
   }
-  PrintLine("token hits", Fixed(report.token_hit_rate() * kPercent, 3) + " %, at most " +
-                              Fixed(report.best_hit_rate() * kPercent, 3) + " % possible");
+  PrintFigure("token hits", Fixed(report.token_hit_rate() * kPercent, 3) + " %, at most " +
+                                Fixed(report.best_hit_rate() * kPercent, 3) + " % possible");
   if (report.served_requests > 0) {
-    PrintLine("reused", count(report.reused_tokens) + "; the server that wrote the trace said " +
-                            count(report.served_reused_tokens));
+    PrintFigure("reused", count(report.reused_tokens) + "; the server that wrote the trace said " +
+                              count(report.served_reused_tokens));
   }
-  PrintLine("checkpoints", count(report.checkpoints_taken) + " taken, " +
-                               Fixed(report.checkpoints_per_10k_read(), 2) +
-                               " for 10,000 tokens read");
-  PrintLine("resume paths",
-            count(report.restored) + " restored, " + count(report.forked) + " forked");
-  PrintLine("slots stored", count(report.offloaded));
-  PrintLine("evicted", count(report.checkpoints_evicted));
-  PrintLine("bytes", count(report.taken_bytes) + " taken, " + count(report.restored_bytes) +
-                         " brought back, " + count(report.held_bytes_max) + " held at most");
+  PrintFigure("checkpoints", count(report.checkpoints_taken) + " taken, " +
+                                 Fixed(report.checkpoints_per_10k_read(), 2) +
+                                 " for 10,000 tokens read");
+  PrintFigure("resume paths",
+              count(report.restored) + " restored, " + count(report.forked) + " forked");
+  PrintFigure("slots stored", count(report.offloaded));
+  PrintFigure("evicted", count(report.checkpoints_evicted));
+  PrintFigure("bytes", count(report.taken_bytes) + " taken, " + count(report.restored_bytes) +
+                           " brought back, " + count(report.held_bytes_max) + " held at most");
   if (report.disk_written_bytes > 0) {
-    PrintLine("disk", count(report.disk_written_bytes) + " bytes written, " +
-                          count(report.disk_read_bytes) + " read; files evicted " +
-                          count(report.disk_evicted));
+    PrintFigure("disk", count(report.disk_written_bytes) + " bytes written, " +
+                            count(report.disk_read_bytes) + " read; files evicted " +
+                            count(report.disk_evicted));
   }
-  PrintLine("waited", Fixed(Sum(report.wait_ms) / kMsPerS, 1) + " s; a request " +
-                          Fixed(Percentile(report.wait_ms, 0.5), 1) + " ms (median), " +
-                          Fixed(Percentile(report.wait_ms, 0.9), 1) + " ms (p90), " +
-                          Fixed(Percentile(report.wait_ms, 0.99), 1) + " ms (p99)");
+  PrintFigure("waited", Fixed(Sum(report.wait_ms) / kMsPerS, 1) + " s; a request " +
+                            Fixed(NearestRank(report.wait_ms, 0.5), 1) + " ms (median), " +
+                            Fixed(NearestRank(report.wait_ms, 0.9), 1) + " ms (p90), " +
+                            Fixed(NearestRank(report.wait_ms, 0.99), 1) + " ms (p99)");
 }
 
 // Returns the class as one word, such as "tool-turn".
@@ -256,38 +240,39 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
 
 int RunSim(const SimCommandOptions& options) {
   const auto format = ParseTraceFormat(options.format);
-  if (!format) return Complain(format.error().message);
+  if (!format) return PrintError("sim", format.error().message);
   const auto sim = ToSimOptions(options);
-  if (!sim) return Complain(sim.error().message);
+  if (!sim) return PrintError("sim", sim.error().message);
   std::ifstream in(options.trace_path);
   const auto trace = ReadTrace(in, *format);
-  if (!trace) return Complain(options.trace_path + ": " + trace.error().message);
+  if (!trace) return PrintError("sim", options.trace_path + ": " + trace.error().message);
   if (trace->torn_lines > 0) {
     std::fprintf(stderr, "cairn-lab sim: warning: %s: %zu lines were cut short and are left out\n",
                  options.trace_path.c_str(), trace->torn_lines);
   }
   if (options.fleet.servers > 0) {
-    if (options.bound) return Complain("--bound is of one server; leave it or --servers out");
+    if (options.bound)
+      return PrintError("sim", "--bound is of one server; leave it or --servers out");
     const PlayedTrace run{options.trace_path, options.profile, options.sessions, options.json_path};
     const Status ran = RunFleet(options.fleet, run, *sim, *trace);
-    return ran ? 0 : Complain(ran.error().message);
+    return ran ? 0 : PrintError("sim", ran.error().message);
   }
   const std::vector<TraceStep> steps = Interleave(*trace, options.sessions);
   ProgressLine progress("Replaying " + options.trace_path);
   const auto report = Simulate(steps, trace->block_tokens, *sim, [&](size_t done) {
-    if (done % kProgressEvery != 0) return;
+    if (done % kRequestsPerProgress != 0) return;
     progress.Update(static_cast<float>(done) / static_cast<float>(steps.size()));
   });
-  if (!report) return Complain(report.error().message);
+  if (!report) return PrintError("sim", report.error().message);
   std::optional<OracleBound> bound;
   if (options.bound) {
     bound = BestSaved(steps, trace->block_tokens, OracleInputFor(steps, *sim));
   }
-  PrintText(*report, bound);
+  PrintReport(*report, bound);
   if (options.json_path.empty()) return 0;
   std::ofstream out(options.json_path);
-  out << ToJson(options, *report, bound).dump(2) << "\n";
-  return out ? 0 : Complain("could not write " + options.json_path);
+  out << ReportJson(options, *report, bound).dump(2) << "\n";
+  return out ? 0 : PrintError("sim", "could not write " + options.json_path);
 }
 
 }  // namespace cairn

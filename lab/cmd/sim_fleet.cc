@@ -10,22 +10,21 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/number_text.h"
 #include "cmd/progress_line.h"
+#include "lab/cmd/sim_figures.h"
 #include "lab/fleet/fleet.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kPercent = 100;
-constexpr double kMsPerS = 1000;
 constexpr double kSPerMin = 60;
 constexpr double kBitsPerByte = 8;
 constexpr double kGiga = 1e9;
 constexpr double kGib = 1 << 30;
 constexpr double kMib = 1 << 20;
-constexpr size_t kProgressEvery = 64;
 
 double Ratio(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -50,13 +49,6 @@ Spread SpreadOf(const std::vector<FleetFigures>& servers,
   std::sort(values.begin(), values.end());
   const double mean = sum / static_cast<double>(values.size());
   return {values.front(), values[values.size() / 2], values.back(), Ratio(values.back(), mean)};
-}
-
-double Percentile(std::vector<double> values, double share) {
-  if (values.empty()) return 0;
-  const auto at = static_cast<size_t>(share * static_cast<double>(values.size() - 1));
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
-  return values[at];
 }
 
 struct Outcome {
@@ -88,14 +80,14 @@ FleetOptions ToFleetOptions(const FleetCommandOptions& options, const SimOptions
   return fleet;
 }
 
-Json ToJson(const FleetFigures& figures) {
+Json FiguresJson(const FleetFigures& figures) {
   return {{"requests", figures.requests},
           {"prompt_tokens", figures.prompt_tokens},
           {"read_tokens", figures.read_tokens()},
           {"token_hit_rate", figures.token_hit_rate()}};
 }
 
-Json ToJson(const Spread& spread) {
+Json FiguresJson(const Spread& spread) {
   return {{"min", spread.min},
           {"median", spread.median},
           {"max", spread.max},
@@ -122,8 +114,8 @@ double ReadTokensOf(const FleetFigures& figures) {
   return static_cast<double>(figures.read_tokens());
 }
 
-Json ToJson(const FleetCommandOptions& options, const PlayedTrace& run, const SimOptions& server,
-            const Outcome& outcome) {
+Json FiguresJson(const FleetCommandOptions& options, const PlayedTrace& run,
+                 const SimOptions& server, const Outcome& outcome) {
   const FleetReport& report = outcome.report;
   const double read_tokens = ReadTokensOf(report.all);
   Json json = {
@@ -152,27 +144,23 @@ Json ToJson(const FleetCommandOptions& options, const PlayedTrace& run, const Si
       {"token_hit_rate", report.all.token_hit_rate()},
       {"unavoidable_tokens", report.new_tokens},
       {"read_over_unavoidable", Ratio(read_tokens, static_cast<double>(report.new_tokens))},
-      {"first_half", ToJson(report.first_half)},
-      {"second_half", ToJson(report.second_half)},
-      {"requests_of_servers", ToJson(SpreadOf(report.servers, RequestsOf))},
-      {"read_tokens_of_servers", ToJson(SpreadOf(report.servers, ReadTokensOf))},
+      {"first_half", FiguresJson(report.first_half)},
+      {"second_half", FiguresJson(report.second_half)},
+      {"requests_of_servers", FiguresJson(SpreadOf(report.servers, RequestsOf))},
+      {"read_tokens_of_servers", FiguresJson(SpreadOf(report.servers, ReadTokensOf))},
       {"disk_written_bytes", report.disk_written_bytes},
       {"disk_read_bytes", report.disk_read_bytes},
-      {"wait_ms_median", Percentile(report.wait_ms, 0.5)},
-      {"wait_ms_p90", Percentile(report.wait_ms, 0.9)},
-      {"wait_ms_p99", Percentile(report.wait_ms, 0.99)},
+      {"wait_ms_median", NearestRank(report.wait_ms, 0.5)},
+      {"wait_ms_p90", NearestRank(report.wait_ms, 0.9)},
+      {"wait_ms_p99", NearestRank(report.wait_ms, 0.99)},
       {"elapsed_s", outcome.elapsed_s},
       {"requests_per_min", Ratio(RequestsOf(report.all) * kSPerMin, outcome.elapsed_s)}};
   if (options.remote) json["remote_tier"] = RemoteJson(report);
   if (outcome.large) {
-    json["one_large_server"] = ToJson(outcome.large->all);
+    json["one_large_server"] = FiguresJson(outcome.large->all);
     json["read_over_one_large"] = Ratio(read_tokens, ReadTokensOf(outcome.large->all));
   }
   return json;
-}
-
-void PrintLine(std::string_view name, const std::string& value) {
-  std::printf("%-22.*s %s\n", static_cast<int>(name.size()), name.data(), value.c_str());
 }
 
 std::string Count(double number) {
@@ -193,58 +181,59 @@ std::string HitsText(const FleetFigures& figures) {
 }
 
 void PrintRemote(const FleetReport& report) {
-  PrintLine("remote, up", Gib(report.remote_moved.uploaded_bytes) + " in " +
-                              std::to_string(report.remote_moved.uploads) + " objects, left out " +
-                              std::to_string(report.remote_counts.uploads_left_out));
-  PrintLine("remote, down", Gib(report.remote_moved.downloaded_bytes) + " for " +
-                                std::to_string(report.remote_counts.fetches) +
-                                " requests, which spared " +
-                                std::to_string(report.remote_counts.fetched_tokens) + " tokens");
-  PrintLine("remote, held", Gib(report.remote_bytes) + " at the end, evicted " +
-                                std::to_string(report.remote_moved.evicted));
+  PrintFigure("remote, up", Gib(report.remote_moved.uploaded_bytes) + " in " +
+                                std::to_string(report.remote_moved.uploads) +
+                                " objects, left out " +
+                                std::to_string(report.remote_counts.uploads_left_out));
+  PrintFigure("remote, down", Gib(report.remote_moved.downloaded_bytes) + " for " +
+                                  std::to_string(report.remote_counts.fetches) +
+                                  " requests, which spared " +
+                                  std::to_string(report.remote_counts.fetched_tokens) + " tokens");
+  PrintFigure("remote, held", Gib(report.remote_bytes) + " at the end, evicted " +
+                                  std::to_string(report.remote_moved.evicted));
 }
 
-void PrintText(const FleetCommandOptions& options, const Outcome& outcome) {
+void PrintFleet(const FleetCommandOptions& options, const Outcome& outcome) {
   const FleetReport& report = outcome.report;
   const double read_tokens = ReadTokensOf(report.all);
-  PrintLine("servers", std::to_string(options.servers) + ", played " +
-                           std::to_string(report.servers.size()) + ", front " + options.front);
-  PrintLine("requests", std::to_string(report.all.requests) + ", too long " +
-                            std::to_string(report.all.refused) + ", of " +
-                            std::to_string(report.conversations) + " conversations");
-  PrintLine("moved", std::to_string(report.moved) + " requests");
-  PrintLine("prompt tokens", std::to_string(report.all.prompt_tokens));
-  PrintLine("read", std::to_string(report.all.read_tokens()) + ", " +
-                        Fixed(Ratio(read_tokens, static_cast<double>(report.new_tokens)), 3) +
-                        " times the " + std::to_string(report.new_tokens) + " new to any cache");
+  PrintFigure("servers", std::to_string(options.servers) + ", played " +
+                             std::to_string(report.servers.size()) + ", front " + options.front);
+  PrintFigure("requests", std::to_string(report.all.requests) + ", too long " +
+                              std::to_string(report.all.refused) + ", of " +
+                              std::to_string(report.conversations) + " conversations");
+  PrintFigure("moved", std::to_string(report.moved) + " requests");
+  PrintFigure("prompt tokens", std::to_string(report.all.prompt_tokens));
+  PrintFigure("read", std::to_string(report.all.read_tokens()) + ", " +
+                          Fixed(Ratio(read_tokens, static_cast<double>(report.new_tokens)), 3) +
+                          " times the " + std::to_string(report.new_tokens) + " new to any cache");
   if (outcome.large) {
-    PrintLine("one large server",
-              std::to_string(outcome.large->all.read_tokens()) + " read; the fleet reads " +
-                  Fixed(Ratio(read_tokens, ReadTokensOf(outcome.large->all)), 3) +
-                  " times as many");
+    PrintFigure("one large server",
+                std::to_string(outcome.large->all.read_tokens()) + " read; the fleet reads " +
+                    Fixed(Ratio(read_tokens, ReadTokensOf(outcome.large->all)), 3) +
+                    " times as many");
   }
-  PrintLine("token hits", HitsText(report.all) + "; first half " + HitsText(report.first_half) +
-                              ", second half " + HitsText(report.second_half));
-  PrintLine("requests a server", SpreadText(SpreadOf(report.servers, RequestsOf)));
-  PrintLine("read a server", SpreadText(SpreadOf(report.servers, ReadTokensOf)));
+  PrintFigure("token hits", HitsText(report.all) + "; first half " + HitsText(report.first_half) +
+                                ", second half " + HitsText(report.second_half));
+  PrintFigure("requests a server", SpreadText(SpreadOf(report.servers, RequestsOf)));
+  PrintFigure("read a server", SpreadText(SpreadOf(report.servers, ReadTokensOf)));
   if (report.disk_written_bytes > 0) {
-    PrintLine("disks", Gib(report.disk_written_bytes) + " written, " + Gib(report.disk_read_bytes) +
-                           " read");
+    PrintFigure("disks", Gib(report.disk_written_bytes) + " written, " +
+                             Gib(report.disk_read_bytes) + " read");
   }
   if (options.remote) PrintRemote(report);
-  PrintLine("waited", Fixed(Percentile(report.wait_ms, 0.5), 1) + " ms (median), " +
-                          Fixed(Percentile(report.wait_ms, 0.9), 1) + " ms (p90), " +
-                          Fixed(Percentile(report.wait_ms, 0.99), 1) + " ms (p99)");
-  PrintLine("played", Fixed(outcome.elapsed_s, 1) + " s, " +
-                          Count(Ratio(RequestsOf(report.all) * kSPerMin, outcome.elapsed_s)) +
-                          " requests a minute");
+  PrintFigure("waited", Fixed(NearestRank(report.wait_ms, 0.5), 1) + " ms (median), " +
+                            Fixed(NearestRank(report.wait_ms, 0.9), 1) + " ms (p90), " +
+                            Fixed(NearestRank(report.wait_ms, 0.99), 1) + " ms (p99)");
+  PrintFigure("played", Fixed(outcome.elapsed_s, 1) + " s, " +
+                            Count(Ratio(RequestsOf(report.all) * kSPerMin, outcome.elapsed_s)) +
+                            " requests a minute");
 }
 
 Result<FleetReport> Play(const std::string& title, const FleetTrace& trace,
                          const std::vector<FleetStep>& steps, const FleetOptions& fleet) {
   ProgressLine progress(title);
   return SimulateFleet(trace, steps, fleet, [&](size_t done) {
-    if (done % kProgressEvery != 0) return;
+    if (done % kRequestsPerProgress != 0) return;
     progress.Update(static_cast<float>(done) / static_cast<float>(steps.size()));
   });
 }
@@ -339,10 +328,10 @@ Status RunFleet(const FleetCommandOptions& options, const PlayedTrace& run,
     if (!large) return tl::unexpected(large.error());
     outcome.large = std::move(*large);
   }
-  PrintText(options, outcome);
+  PrintFleet(options, outcome);
   if (run.json_path.empty()) return {};
   std::ofstream out(run.json_path);
-  out << ToJson(options, run, server, outcome).dump(2) << "\n";
+  out << FiguresJson(options, run, server, outcome).dump(2) << "\n";
   if (out) return {};
   return Fail(ErrorCode::kInternal, "could not write " + run.json_path);
 }

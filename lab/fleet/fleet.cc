@@ -9,10 +9,11 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/clock.h"
+
 namespace cairn {
 namespace {
 
-constexpr double kMsPerS = 1000;
 constexpr size_t kCellPoints = 256;  // on the ring of cells
 // Servers number their runs this far apart.
 constexpr int kLineageBits = 40;

@@ -13,7 +13,7 @@
 #include "lab/sim/simulator.h"
 #include "lab/sim/trace_fixture.h"
 
-namespace cairn {
+namespace cairn::fleet_trace_test {
 namespace {
 
 using test::BlocksRequest;
@@ -161,4 +161,4 @@ TEST(FleetTrace, CopiesOfSessionsBeginAtDifferentSessions) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::fleet_trace_test

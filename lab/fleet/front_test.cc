@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace cairn {
+namespace cairn::front_test {
 namespace {
 
 struct Servers {
@@ -163,4 +163,4 @@ TEST(HashRing, FindsWhatASearchOfAllPointsFinds) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::front_test

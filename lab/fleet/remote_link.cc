@@ -4,12 +4,12 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
 #include "tree/prefix_tree.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kMsPerS = 1000;
 constexpr double kUploadWaitMsMax = 60'000;
 // How likely a conversation goes on, as the saver of the folder takes it.
 constexpr double kLikelihood = 0.5;

@@ -11,7 +11,7 @@
 namespace cairn::load {
 namespace {
 
-constexpr size_t kQuestionTokens = 64;
+constexpr size_t kGapQuestionTokens = 64;
 constexpr size_t kPiecesBefore = 1000;  // deltas of each answer before the long prompt
 constexpr size_t kPiecesSettling = 20;  // of these, the first are left out
 constexpr double kBeforeMsMax = 120'000;
@@ -57,7 +57,7 @@ class Gaps {
 
   void PlayAnswer(size_t i) {
     const std::string text =
-        NewText(options_, "gaps: question " + std::to_string(i), kQuestionTokens);
+        NewText(options_, "gaps: question " + std::to_string(i), kGapQuestionTokens);
     LoadAsk ask = AskFor({{"user", text}}, options_.answer_tokens_max);
     ask.goes_on = [this, i](size_t pieces) {
       pieces_[i] = pieces;

@@ -13,7 +13,7 @@
 namespace cairn::load {
 namespace {
 
-constexpr size_t kAnswerTokens = 48;
+constexpr size_t kMixedAnswerTokens = 48;
 
 class Mixed {
  public:
@@ -75,7 +75,7 @@ class Mixed {
   // The time to first token includes the waits after refusals.
   LoadReply Ask(const std::vector<ChatMessage>& messages, std::vector<double>* first_token_ms) {
     const double asked_ms = client_.clock().NowMs();
-    LoadReply reply = client_.AskPatiently(AskFor(messages, kAnswerTokens),
+    LoadReply reply = client_.AskPatiently(AskFor(messages, kMixedAnswerTokens),
                                            std::numeric_limits<double>::infinity(), &busy_);
     if (!faults_.Accept(reply)) return reply;
     const std::lock_guard<std::mutex> lock(mutex_);

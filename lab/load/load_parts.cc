@@ -35,6 +35,12 @@ void AtOnce(size_t count, const std::function<void(size_t index)>& play) {
   for (std::thread& thread : threads) thread.join();
 }
 
+std::vector<LoadReply> AskAtOnce(const LoadClient& client, const std::vector<LoadAsk>& asks) {
+  std::vector<LoadReply> replies(asks.size());
+  AtOnce(asks.size(), [&](size_t i) { replies[i] = client.Ask(asks[i]); });
+  return replies;
+}
+
 bool Faults::Accept(const LoadReply& reply) {
   if (reply.kind == LoadReply::Kind::kWhole || reply.kind == LoadReply::Kind::kGivenUp) return true;
   const std::string what =
@@ -59,9 +65,9 @@ void PutTimes(const std::string& key, const std::vector<double>& values, LoadRun
 
 }  // namespace load
 
-const std::array<std::string_view, 5>& LoadWorkloads() {
-  static constexpr std::array<std::string_view, 5> kWorkloads = {"speed", "mixed", "gaps", "turns",
-                                                                 "streams"};
+const std::array<std::string_view, 6>& LoadWorkloads() {
+  static constexpr std::array<std::string_view, 6> kWorkloads = {"speed", "crowds", "mixed",
+                                                                 "gaps",  "turns",  "streams"};
   return kWorkloads;
 }
 
@@ -72,6 +78,8 @@ LoadRun PlayLoad(std::string_view workload, const LoadOptions& options) {
   const LoadClient client(options.url, options.clock, options.http);
   if (workload == "speed") {
     load::PlaySpeed(options, client, &run);
+  } else if (workload == "crowds") {
+    load::PlayCrowds(options, client, &run);
   } else if (workload == "mixed") {
     load::PlayMixed(options, client, &run);
   } else if (workload == "gaps") {

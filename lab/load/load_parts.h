@@ -18,6 +18,7 @@ namespace cairn::load {
 
 // The workloads, each in a file of its own. `client` is thread-safe.
 void PlaySpeed(const LoadOptions& options, const LoadClient& client, LoadRun* run);
+void PlayCrowds(const LoadOptions& options, const LoadClient& client, LoadRun* run);
 void PlayMixed(const LoadOptions& options, const LoadClient& client, LoadRun* run);
 void PlayGaps(const LoadOptions& options, const LoadClient& client, LoadRun* run);
 void PlayTurns(const LoadOptions& options, const LoadClient& client, LoadRun* run);
@@ -34,6 +35,9 @@ LoadAsk AskFor(std::vector<ChatMessage> messages, size_t answer_tokens);
 
 // Calls `play` with 0 to `count` - 1, each on a thread of its own, and waits for all.
 void AtOnce(size_t count, const std::function<void(size_t index)>& play);
+
+// Sends all requests at the same moment, each on a thread of its own. Returns the replies in order.
+std::vector<LoadReply> AskAtOnce(const LoadClient& client, const std::vector<LoadAsk>& asks);
 
 // Faults: counts replies that are not as they should be. Thread-safe.
 class Faults {

@@ -10,11 +10,11 @@ namespace {
 
 // Times and lengths before scaling.
 constexpr double kFirstPromptMs = 3000;
-constexpr double kPromptEveryMs = 8000;  // plus or minus half
-constexpr size_t kPromptTokens = 4000;   // to twice as many
-constexpr size_t kSystemTokens = 300;
-constexpr size_t kMessageTokens = 40;  // to four times as many
-constexpr double kThinkMs = 1000;      // to five times as long
+constexpr double kPromptEveryMs = 8000;     // plus or minus half
+constexpr size_t kLongPromptTokens = 4000;  // to twice as many
+constexpr size_t kChatSystemTokens = 300;
+constexpr size_t kChatMessageTokens = 40;  // to four times as many
+constexpr double kThinkMs = 1000;          // to five times as long
 
 // Returns whole milliseconds, so that rounding cannot differ between machines.
 double Between(SeededText* random, double low, double high) {
@@ -34,17 +34,17 @@ MixedSchedule MakeMixedSchedule(const MixedParams& params) {
   for (size_t i = 0; i < params.prompts; ++i) {
     schedule.prompts.push_back(
         {at_ms * params.scale,
-         Scaled(Between(&prompts, kPromptTokens, 2 * kPromptTokens), params.scale)});
+         Scaled(Between(&prompts, kLongPromptTokens, 2 * kLongPromptTokens), params.scale)});
     at_ms += Between(&prompts, kPromptEveryMs / 2, kPromptEveryMs * 3 / 2);
   }
   for (size_t i = 0; i < params.chats; ++i) {
     SeededText chat(params.seed, "mixed: when chat " + std::to_string(i) + " asks");
     ChatPlan plan;
-    plan.system_tokens = Scaled(kSystemTokens, params.scale);
+    plan.system_tokens = Scaled(kChatSystemTokens, params.scale);
     for (size_t turn = 0; turn < params.turns; ++turn) {
       plan.turns.push_back(
           {Between(&chat, kThinkMs, 5 * kThinkMs) * params.scale,
-           Scaled(Between(&chat, kMessageTokens, 4 * kMessageTokens), params.scale)});
+           Scaled(Between(&chat, kChatMessageTokens, 4 * kChatMessageTokens), params.scale)});
     }
     schedule.chats.push_back(std::move(plan));
   }

@@ -10,9 +10,9 @@
 namespace cairn::load {
 namespace {
 
-constexpr size_t kPromptTokens = 4000;
-constexpr size_t kQuestionTokens = 64;
-constexpr size_t kAnswerTokens = 512;
+constexpr size_t kSpeedPromptTokens = 4000;
+constexpr size_t kSpeedQuestionTokens = 64;
+constexpr size_t kSpeedAnswerTokens = 512;
 constexpr size_t kRounds = 2;
 
 class Speed {
@@ -22,7 +22,7 @@ class Speed {
 
   void Play() {
     // The first computations of a process are slower: buffers are allocated, the model is paged in.
-    Round("warm up", 1, kQuestionTokens, Scaled(options_, kAnswerTokens / 8, 8));
+    Round("warm up", 1, kSpeedQuestionTokens, Scaled(options_, kSpeedAnswerTokens / 8, 8));
     for (size_t round = 0; round < kRounds; ++round) {
       for (const size_t clients : {size_t{1}, options_.clients}) {
         const std::string name =
@@ -38,12 +38,13 @@ class Speed {
  private:
   std::vector<LoadReply> Round(const std::string& name, size_t clients, size_t prompt_tokens,
                                size_t answer_tokens) {
-    std::vector<LoadReply> replies(clients);
-    AtOnce(clients, [&](size_t i) {
+    std::vector<LoadAsk> asks;
+    for (size_t i = 0; i < clients; ++i) {
       const std::string text =
           NewText(options_, "speed: " + name + ", client " + std::to_string(i), prompt_tokens);
-      replies[i] = client_.Ask(AskFor({{"user", text}}, answer_tokens));
-    });
+      asks.push_back(AskFor({{"user", text}}, answer_tokens));
+    }
+    std::vector<LoadReply> replies = AskAtOnce(client_, asks);
     std::erase_if(replies, [this](const LoadReply& reply) { return !faults_.Accept(reply); });
     if (replies.size() < clients) replies.clear();  // the load would be smaller than intended
     return replies;
@@ -55,7 +56,7 @@ class Speed {
 
   void Read(const std::string& name, size_t clients) {
     const auto replies =
-        Round("a prompt, " + name, clients, Scaled(options_, kPromptTokens, 64), 1);
+        Round("a prompt, " + name, clients, Scaled(options_, kSpeedPromptTokens, 64), 1);
     if (replies.empty()) return;
     double tokens = 0;
     double begin_ms = replies.front().asked_ms;
@@ -70,8 +71,8 @@ class Speed {
   }
 
   void Answer(const std::string& name, size_t clients) {
-    const auto replies =
-        Round("a question, " + name, clients, kQuestionTokens, Scaled(options_, kAnswerTokens, 64));
+    const auto replies = Round("a question, " + name, clients, kSpeedQuestionTokens,
+                               Scaled(options_, kSpeedAnswerTokens, 64));
     if (replies.empty()) return;
     std::vector<PieceTimes> pieces;
     pieces.reserve(replies.size());

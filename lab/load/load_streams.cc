@@ -15,8 +15,8 @@
 namespace cairn::load {
 namespace {
 
-constexpr size_t kQuestionTokens = 80;
-constexpr size_t kAnswerTokens = 32;
+constexpr size_t kStreamQuestionTokens = 80;
+constexpr size_t kStreamAnswerTokens = 32;
 constexpr size_t kTurns = 4;  // then the client begins another conversation
 constexpr double kMibOfKib = 1.0 / 1024;
 
@@ -64,7 +64,7 @@ class Streams {
     for (size_t asked = 0; client_.clock().NowMs() < end_ms_; ++asked) {
       if (asked % kTurns == 0) messages.clear();
       messages.push_back(
-          {"user", NewText(options_, name + ", " + std::to_string(asked), kQuestionTokens)});
+          {"user", NewText(options_, name + ", " + std::to_string(asked), kStreamQuestionTokens)});
       LoadReply reply = Ask(messages);
       if (reply.kind == LoadReply::Kind::kBusy) {
         ++unserved_;
@@ -77,7 +77,7 @@ class Streams {
 
   LoadReply Ask(const std::vector<ChatMessage>& messages) {
     const double asked_ms = client_.clock().NowMs();
-    LoadReply reply = client_.AskPatiently(AskFor(messages, kAnswerTokens), end_ms_, &busy_);
+    LoadReply reply = client_.AskPatiently(AskFor(messages, kStreamAnswerTokens), end_ms_, &busy_);
     if (reply.kind == LoadReply::Kind::kBusy) return reply;
     if (!faults_.Accept(reply)) {
       ++(reply.kind == LoadReply::Kind::kBroken ? broken_ : failed_);

@@ -15,8 +15,8 @@ namespace cairn {
 namespace load {
 namespace {
 
-constexpr size_t kSystemTokens = 2000;
-constexpr size_t kMessageTokens = 200;
+constexpr size_t kTurnsSystemTokens = 2000;
+constexpr size_t kTurnsMessageTokens = 200;
 constexpr size_t kReasoningWords = 40;
 constexpr size_t kContentWords = 20;
 
@@ -53,11 +53,11 @@ class Turns {
 
   void Play() {
     std::vector<ChatMessage> messages = {
-        {"system", NewText(options_, "turns: system", Scaled(options_, kSystemTokens, 64))}};
+        {"system", NewText(options_, "turns: system", Scaled(options_, kTurnsSystemTokens, 64))}};
     for (size_t turn = 0; turn < options_.turns; ++turn) {
       if (turn > 0) SleepMs(options_.pause_ms);
       const std::string text = NewText(options_, "turns: message " + std::to_string(turn),
-                                       Scaled(options_, kMessageTokens, 16));
+                                       Scaled(options_, kTurnsMessageTokens, 16));
       messages.push_back({"user", text});
       LoadAsk ask;
       ask.messages = messages;

@@ -31,6 +31,7 @@ struct LoadOptions {
   int pid = 0;                 // of the server, if it runs on this machine; 0: not known
 
   size_t clients = 4;                 // speed: concurrent clients
+  size_t crowd_max = 32;              // crowds: the most concurrent clients
   size_t long_tokens = 100'000;       // gaps: of the long prompt
   size_t answers = 2;                 // gaps: that stream
   size_t answer_tokens_max = 60'000;  // gaps: of each answer; should outlast the long prefill
@@ -41,7 +42,7 @@ struct LoadOptions {
 };
 
 // Returns all workloads, in the order played. Constant.
-const std::array<std::string_view, 5>& LoadWorkloads();
+const std::array<std::string_view, 6>& LoadWorkloads();
 
 // Plays one workload to its end on the calling thread. `error` of the run says why it ended early;
 // an unknown name is one reason.

@@ -296,6 +296,30 @@ TEST_F(LoadWorkloadTest, SpeedAsksForNothingTwice) {
   EXPECT_EQ(texts.size(), Bodies().size());
 }
 
+TEST_F(LoadWorkloadTest, CrowdsOfEachSizeAskWithNewPromptsAndComeBackWithTheirNextTurns) {
+  StartChats();
+  options_.crowd_max = 10;
+  const LoadRun run = Play("crowds");
+  ExpectWell(run);
+  for (const char* key : {"new_1", "next_1", "new_4", "next_4", "new_8", "next_8"}) {
+    EXPECT_GT(run.figures.at(std::string(key) + "_tokens_per_s"), 0) << key;
+    EXPECT_GT(run.figures.at(std::string(key) + "_first_p50_ms"), 0) << key;
+    EXPECT_GE(run.figures.at(std::string(key) + "_first_max_ms"),
+              run.figures.at(std::string(key) + "_first_p50_ms"));
+    EXPECT_GE(run.figures.at(std::string(key) + "_gap_max_ms"), 0) << key;
+  }
+  EXPECT_FALSE(run.figures.contains("new_16_tokens_per_s"));
+  std::multiset<size_t> messages;
+  for (const auto& body : Bodies()) messages.insert(body["messages"].size());
+  EXPECT_EQ(messages.count(1), 1U + 1 + 4 + 8);
+  EXPECT_EQ(messages.count(3), 1U + 4 + 8) << "with the answer before";
+}
+
+TEST_F(LoadWorkloadTest, CrowdsEndWhereOneIsNotAnswered) {
+  StartChats([](size_t chat) { return chat == 4 ? Refusal("") : HttpResponse(); });
+  EXPECT_EQ(Play("crowds").error, "4 clients: not all were answered");
+}
+
 TEST_F(LoadWorkloadTest, MixedPlaysTheWholeScheduleAndTellsChatsFromLongPrompts) {
   StartChats([](size_t chat) { return chat == 3 ? Refusal("0") : HttpResponse(); });
   const LoadRun run = Play("mixed");
@@ -382,7 +406,7 @@ TEST_F(LoadWorkloadTest, StreamsCountClientsThatWereRefusedToTheEnd) {
 TEST_F(LoadWorkloadTest, AnUnknownNameSaysWhichThereAre) {
   StartChats();
   EXPECT_EQ(Play("none").error,
-            "there is no workload 'none'; there are speed mixed gaps turns streams");
+            "there is no workload 'none'; there are speed crowds mixed gaps turns streams");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/white_space.h"
 #include "engine/llama/backend/llama_log.h"
 #include "lab/maker/llama_gguf.h"
 #include "lab/maker/model_weights.h"
@@ -23,8 +24,8 @@ constexpr std::string_view kKeys = "llama.";
 // and out, which take most of the time, grow with the number of inner values only.
 constexpr uint32_t kStateHeads = 4;
 constexpr uint32_t kInnerSize = 256;
-constexpr uint32_t kStateSize = 256;
-constexpr uint32_t kConvKernel = 4;
+constexpr uint32_t kGraftStateSize = 256;
+constexpr uint32_t kGraftConvKernel = 4;
 constexpr uint32_t kGroups = 1;
 constexpr uint64_t kSeed = 1;
 
@@ -107,9 +108,9 @@ Result<GgufPtr> MakeMetadata(const Source& source) {
   gguf_set_val_str(gguf.get(), "general.architecture", kFrame);
   const std::string name = source.Text("general.name") + " in a hybrid frame (falcon-h1)";
   gguf_set_val_str(gguf.get(), "general.name", name.c_str());
-  gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.conv_kernel", kConvKernel);
+  gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.conv_kernel", kGraftConvKernel);
   gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.inner_size", kInnerSize);
-  gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.state_size", kStateSize);
+  gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.state_size", kGraftStateSize);
   gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.time_step_rank", kStateHeads);
   gguf_set_val_u32(gguf.get(), "falcon-h1.ssm.group_count", kGroups);
   return gguf;
@@ -139,10 +140,6 @@ std::vector<char> InHalves(const ggml_tensor& tensor, const Rope& rope) {
                 row_bytes);
   }
   return rows;
-}
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
 }
 
 // The output file: tensors of the source, and those of the branch.
@@ -221,8 +218,9 @@ class Graft {
 
 // Returns the bytes of one sequence's states and convolutions, in float32.
 uint64_t StateBytes(uint32_t layers) {
-  const uint64_t convolved = kInnerSize + 2 * kGroups * kStateSize;
-  const uint64_t values = uint64_t{kInnerSize} * kStateSize + (kConvKernel - 1) * convolved;
+  const uint64_t convolved = kInnerSize + 2 * kGroups * kGraftStateSize;
+  const uint64_t values =
+      uint64_t{kInnerSize} * kGraftStateSize + (kGraftConvKernel - 1) * convolved;
   return layers * values * sizeof(float);
 }
 

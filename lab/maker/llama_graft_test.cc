@@ -13,7 +13,7 @@
 #include "engine/llama/model/llama_pointers.h"
 #include "lab/maker/llama_model_maker.h"
 
-namespace cairn {
+namespace cairn::llama_graft_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -160,4 +160,4 @@ TEST_F(LlamaGraft, RefusesAPathThatCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_graft_test

@@ -3,6 +3,7 @@
 #include <llama.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "base/join.h"
 #include "engine/llama/backend/llama_log.h"
 #include "engine/llama/model/llama_pointers.h"
+#include "lab/maker/encoder_recipe.h"
 #include "lab/maker/llama_gguf.h"
 #include "lab/maker/model_weights.h"
 
@@ -45,6 +47,17 @@ Result<Quant> FindQuant(const std::string& name) {
                                         JoinNames(KnownQuants()) + ".");
 }
 
+// A model that ranks has a head, and no projection of embeddings (libllama 0.8 asks for both).
+bool Wants(const ModelShape& shape, std::string_view tensor) {
+  const std::vector<std::string> encoders = KnownEncoders();
+  if (std::find(encoders.begin(), encoders.end(), shape.architecture) != encoders.end()) {
+    return EncoderWantsTensor(shape, tensor);
+  }
+  if (shape.ranks && tensor == "cls.output.weight") return true;
+  if (shape.ranks && tensor.starts_with("dense_")) return false;
+  return WantsTensor(shape.architecture, tensor);
+}
+
 // Writes metadata and weights as float32.
 Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
                              const std::vector<TensorShape>& shapes, const std::string& path) {
@@ -52,8 +65,7 @@ Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
   std::vector<std::vector<float>> weights;  // gguf points into them
   uint64_t parameters = 0;
   for (const TensorShape& shape : shapes) {
-    const bool head = recipe.shape.ranks && shape.name == "cls.output.weight";
-    if (!head && !WantsTensor(recipe.shape.architecture, shape.name)) continue;
+    if (!Wants(recipe.shape, shape.name)) continue;
     ggml_tensor* tensor =
         ggml_new_tensor(context.get(), GGML_TYPE_F32, shape.dimensions, shape.sizes.data());
     ggml_set_name(tensor, shape.name.c_str());

@@ -14,7 +14,7 @@
 #include "engine/llama/model/llama_pointers.h"
 #include "lab/maker/model_vocabulary.h"
 
-namespace cairn {
+namespace cairn::llama_model_maker_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -336,4 +336,4 @@ TEST_F(LlamaModelMaker, RefusedMetadataSaysWhyAndLeavesTheOldFile) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_model_maker_test

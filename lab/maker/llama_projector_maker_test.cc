@@ -14,7 +14,7 @@
 
 #include "lab/maker/llama_gguf.h"
 
-namespace cairn {
+namespace cairn::llama_projector_maker_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ TEST_F(LlamaProjectorMaker, RefusesAFileThatItCannotWrite) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_projector_maker_test

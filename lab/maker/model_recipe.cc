@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/join.h"
+#include "lab/maker/encoder_recipe.h"
 #include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
@@ -13,6 +14,7 @@ namespace {
 
 // The block size of quantised types, into which every matrix row and KV row must divide.
 constexpr uint32_t kBlock = 32;
+constexpr uint32_t kTrainContextTokens = 262144;
 constexpr uint32_t kWidthMax = 16384;
 constexpr uint32_t kFfMax = 65536;
 constexpr uint32_t kLayersMax = 256;
@@ -214,7 +216,8 @@ Result<const Architecture*> FindArchitecture(std::string_view name) {
   }
   return Fail(ErrorCode::kNotFound, "There is no recipe for the architecture \"" +
                                         std::string(name) + "\"; choose one of " +
-                                        JoinNames(KnownArchitectures()) + ".");
+                                        JoinNames(KnownArchitectures()) +
+                                        ", or an encoder: " + JoinNames(KnownEncoders()) + ".");
 }
 
 tl::unexpected<Error> BadSize(const std::string& name, uint64_t value, const std::string& wanted) {
@@ -273,12 +276,13 @@ Status CheckShape(const Architecture& architecture, const ModelShape& shape) {
                    "it must not be longer than the trained context of " +
                        std::to_string(shape.train_context_tokens) + " tokens");
   }
-  if (shape.train_context_tokens == 0 || shape.train_context_tokens > 1U << 30) {
-    return BadSize("train context", shape.train_context_tokens, "it must be 1 to 2^30 tokens");
+  if (shape.train_context_tokens > 1U << 30) {
+    return BadSize("train context", shape.train_context_tokens, "it must be at most 2^30 tokens");
   }
   if (shape.ranks && name != "qwen3") {
-    return Fail(ErrorCode::kInvalidArgument,
-                "a model that ranks can be made of qwen3 only, not of " + name + ".");
+    return Fail(ErrorCode::kInvalidArgument, "a model that ranks can be made of qwen3, " +
+                                                 JoinNames(KnownEncodersThatRank()) + ", not of " +
+                                                 name + ".");
   }
   if (Status status = CheckLayers(architecture, shape); !status) return status;
   if (Status status = CheckWidths(architecture, shape); !status) return status;
@@ -305,6 +309,7 @@ ModelShape WithDefaults(ModelShape shape, const ModelShape& defaults) {
   fill(&shape.ff, defaults.ff);
   fill(&shape.heads, defaults.heads);
   fill(&shape.window_tokens, defaults.window_tokens);
+  fill(&shape.train_context_tokens, kTrainContextTokens);
   return shape;
 }
 
@@ -324,6 +329,10 @@ std::vector<std::string> KnownArchitectures() {
 }
 
 Result<ModelRecipe> MakeRecipe(const ModelShape& wanted) {
+  const std::vector<std::string> encoders = KnownEncoders();
+  if (std::find(encoders.begin(), encoders.end(), wanted.architecture) != encoders.end()) {
+    return MakeEncoderRecipe(wanted);
+  }
   const Result<const Architecture*> found = FindArchitecture(wanted.architecture);
   if (!found) return tl::unexpected<Error>(found.error());
   const Architecture& architecture = **found;

@@ -39,10 +39,10 @@ struct ModelShape {
   uint32_t ff = 0;             // width of the feed-forward layers
   uint32_t heads = 0;          // attention heads, or state heads if there is no attention
   uint32_t window_tokens = 0;  // sliding window, for the architectures that have one
-  uint32_t train_context_tokens = 262144;
+  uint32_t train_context_tokens = 0;
   uint64_t seed = 1;    // of the weights
   bool infill = false;  // adds infill tokens to the vocabulary
-  bool ranks = false;   // adds a classification head and its template; qwen3 only
+  bool ranks = false;   // adds a classification head; see KnownEncodersThatRank, and qwen3
 };
 
 struct ModelRecipe {
@@ -50,7 +50,8 @@ struct ModelRecipe {
   Metadata metadata;  // the whole file except its tensors
 };
 
-// Returns the architectures that MakeRecipe knows, in alphabetical order.
+// Returns the architectures that write text and that MakeRecipe knows, in alphabetical order. It
+// also knows KnownEncoders() (lab/maker/encoder_recipe.h).
 std::vector<std::string> KnownArchitectures();
 
 // kNotFound: an unknown architecture; the message lists the known ones.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lab/maker/encoder_recipe.h"
+
 namespace cairn {
 namespace {
 
@@ -130,6 +132,38 @@ TEST(ModelRecipe, AnyMultipleOf32IsAWidth) {
   }
 }
 
+TEST(ModelRecipe, EncodersLookBothWaysAndPool) {
+  EXPECT_TRUE(std::ranges::is_sorted(KnownEncoders()));
+  for (const std::string& name : KnownEncoders()) {
+    const Result<ModelRecipe> recipe = MakeRecipe(Shape(name));
+    ASSERT_TRUE(recipe) << recipe.error().message;
+    EXPECT_EQ(Value<std::string>(*recipe, "general.architecture"), name);
+    EXPECT_EQ(Value<uint32_t>(*recipe, name + ".context_length"), 512U);
+    EXPECT_FALSE(Value<bool>(*recipe, name + ".attention.causal"));
+    EXPECT_GT(Value<uint32_t>(*recipe, name + ".pooling_type"), 0U);
+    std::set<std::string> keys;
+    for (const auto& [key, value] : recipe->metadata) {
+      EXPECT_TRUE(keys.insert(key).second) << key << " stands twice in " << name;
+    }
+  }
+}
+
+TEST(ModelRecipe, EncodersWithAHeadRank) {
+  const std::vector<std::string> ranking = KnownEncodersThatRank();
+  for (const std::string& name : KnownEncoders()) {
+    ModelShape shape = Shape(name);
+    shape.ranks = true;
+    const Result<ModelRecipe> recipe = MakeRecipe(shape);
+    const bool ranks = std::ranges::find(ranking, name) != ranking.end();
+    ASSERT_EQ(recipe.has_value(), ranks) << name;
+    if (ranks) {
+      EXPECT_EQ(Value<uint32_t>(*recipe, name + ".pooling_type"), 4U);
+      EXPECT_TRUE(EncoderWantsTensor(recipe->shape, "cls.weight"));
+    }
+    EXPECT_FALSE(EncoderWantsTensor(MakeRecipe(Shape(name))->shape, "cls.weight"));
+  }
+}
+
 TEST(ModelRecipe, SizesThatCannotWorkAreNamed) {
   const auto expect_refused = [](const char* architecture, auto change, const char* size) {
     ModelShape shape = Shape(architecture);
@@ -147,12 +181,17 @@ TEST(ModelRecipe, SizesThatCannotWorkAreNamed) {
   expect_refused("mamba2", [](ModelShape* s) { s->heads = 32; }, "heads 32");
   expect_refused("llama", [](ModelShape* s) { s->layers = 1000; }, "layers 1000");
   expect_refused("qwen35", [](ModelShape* s) { s->layers = 1; }, "layers 1");
+  expect_refused("gemma-embedding", [](ModelShape* s) { s->layers = 5; }, "layers 5");
   expect_refused("nemotron_h", [](ModelShape* s) { s->layers = 2; }, "layers 2");
   expect_refused("llama", [](ModelShape* s) { s->ff = 100; }, "ff 100");
   expect_refused("mamba2", [](ModelShape* s) { s->ff = 64; }, "ff 64");
   expect_refused("llama", [](ModelShape* s) { s->window_tokens = 8; }, "window 8");
   expect_refused("gemma3", [](ModelShape* s) { s->window_tokens = 1U << 20; }, "window 1048576");
   expect_refused("llama", [](ModelShape* s) { s->width = 16384, s->layers = 100; }, "size ");
+  expect_refused("bert", [](ModelShape* s) { s->width = 100; }, "width 100");
+  expect_refused("bert", [](ModelShape* s) { s->heads = 16; }, "heads 16");
+  expect_refused("bert", [](ModelShape* s) { s->window_tokens = 8; }, "window 8");
+  expect_refused("bert", [](ModelShape* s) { s->train_context_tokens = 1U << 20; }, "train");
 }
 
 }  // namespace

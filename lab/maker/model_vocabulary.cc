@@ -108,6 +108,38 @@ std::string_view SyntheticRerankTemplate() {
          "<|im_start|>assistant\n";
 }
 
+Metadata EncoderVocabularyMetadata() {
+  // libllama's mark of a word's beginning; what has none continues a word.
+  const std::string begins = "\u2581";
+  std::vector<std::string> tokens = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+  std::vector<int32_t> types(tokens.size(), kTypeControl);
+  for (const char* word : {"the", "of", "and", "to", "in", "is", "this", "that", "with", "for"}) {
+    tokens.push_back(begins + word);
+  }
+  for (char c = '!'; c <= '~'; ++c) {
+    if (c >= 'A' && c <= 'Z') continue;  // the tokenizer makes letters small
+    tokens.push_back(begins + std::string(1, c));
+    const bool continues = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (continues) tokens.emplace_back(1, c);
+  }
+  for (const char* end : {"ing", "ed", "er", "ly", "ion"}) tokens.emplace_back(end);
+  types.resize(tokens.size(), kTypeNormal);
+  return {
+      {"tokenizer.ggml.model", std::string("bert")},
+      {"tokenizer.ggml.tokens", std::move(tokens)},
+      {"tokenizer.ggml.token_type", std::move(types)},
+      {"tokenizer.ggml.token_type_count", uint32_t{2}},
+      {"tokenizer.ggml.padding_token_id", uint32_t{0}},
+      {"tokenizer.ggml.unknown_token_id", uint32_t{1}},
+      {"tokenizer.ggml.bos_token_id", uint32_t{2}},
+      {"tokenizer.ggml.eos_token_id", uint32_t{3}},
+      {"tokenizer.ggml.seperator_token_id", uint32_t{3}},  // GGUF spells it so
+      {"tokenizer.ggml.mask_token_id", uint32_t{4}},
+      {"tokenizer.ggml.add_bos_token", true},
+      {"tokenizer.ggml.add_eos_token", true},
+  };
+}
+
 Metadata VocabularyMetadata(bool infill) {
   std::vector<std::string> tokens;
   std::vector<int32_t> types(kByteTokens, kTypeNormal);

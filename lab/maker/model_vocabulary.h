@@ -34,6 +34,10 @@ inline constexpr Token kInfillVocabularySize = 267;
 // Returns the tokenizer.* keys of a GGUF file, chat template included. `infill`: with its tokens.
 Metadata VocabularyMetadata(bool infill = false);
 
+// Returns the tokenizer.* keys of an encoder: WordPiece with the special tokens of BERT, each
+// letter, digit and punctuation mark of ASCII, and some words. All else is [UNK].
+Metadata EncoderVocabularyMetadata();
+
 // Returns the prompt of a rerank model for a query and a document, in the format of
 // Qwen3-Reranker's file: a text with {query} and {document}.
 std::string_view SyntheticRerankTemplate();

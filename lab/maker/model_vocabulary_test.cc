@@ -23,5 +23,17 @@ TEST(ModelVocabulary, NamesEveryByteOnce) {
   EXPECT_EQ(tokens[kThinkEndToken], "</think>");
 }
 
+TEST(ModelVocabulary, OfEncodersHasEachPieceOnce) {
+  const Metadata metadata = EncoderVocabularyMetadata();
+  const auto& tokens =
+      std::get<std::vector<std::string>>(*FindMetadata(metadata, "tokenizer.ggml.tokens"));
+  EXPECT_EQ(std::set<std::string>(tokens.begin(), tokens.end()).size(), tokens.size());
+  EXPECT_EQ(tokens[2], "[CLS]");
+  EXPECT_EQ(tokens[3], "[SEP]");
+  const auto& types =
+      std::get<std::vector<int32_t>>(*FindMetadata(metadata, "tokenizer.ggml.token_type"));
+  EXPECT_EQ(types.size(), tokens.size());
+}
+
 }  // namespace
 }  // namespace cairn

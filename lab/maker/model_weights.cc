@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/tokens.h"
+#include "base/white_space.h"
 #include "lab/maker/model_vocabulary.h"
 
 namespace cairn {
@@ -39,10 +40,6 @@ class Random {
  private:
   uint64_t state_;
 };
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // Every tensor has a random sequence of its own, independent of the other tensors.
 uint64_t TensorSeed(std::string_view tensor, uint64_t seed) {
@@ -112,6 +109,7 @@ Sample DrawFor(std::string_view architecture, std::string_view tensor, size_t ro
   if (Contains(tensor, "attn_q_norm") || Contains(tensor, "attn_k_norm")) {
     return {kAttentionGain, 0.05F};
   }
+  if (tensor.ends_with("norm.bias") && !tensor.starts_with("mm.")) return {0.0F, 0.1F};
   if (Contains(tensor, "norm") || IsNormOfEncoder(tensor)) return {1.0F, 0.05F};
   if (Contains(tensor, "ssm_dt.bias")) return {-2.0F, 1.5F, true};
   if (Contains(tensor, "ssm_dt") || Contains(tensor, "ssm_alpha")) return {0.0F, 0.5F * unit};

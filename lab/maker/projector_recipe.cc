@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-constexpr uint32_t kWidthMax = 16384;
+constexpr uint32_t kProjectorWidthMax = 16384;
 
 // The encoder: small, because a picture has hundreds of patches even in a test.
 constexpr uint32_t kEncoderWidth = 64;
@@ -26,7 +26,7 @@ constexpr uint32_t kPatchesAcross = kImageSize / kPatch;
 
 constexpr uint32_t kMelBins = 80;
 constexpr uint32_t kRecordingPositions = 1500;  // half of the frames of 30 seconds
-constexpr uint32_t kConvKernel = 3;
+constexpr uint32_t kProjectorConvKernel = 3;
 
 // How queries, keys and values are stored: in one matrix or three, all with a bias or, as in
 // Whisper, the keys without.
@@ -152,9 +152,9 @@ void AddQwen2Audio(ProjectorRecipe* recipe) {
   parts.AddEncoder(Attention::kNoKeyBias);
   parts.AddKey("num_mel_bins", kMelBins);
   parts.AddTensor("a.position_embd.weight", {kEncoderWidth, kRecordingPositions});
-  parts.AddTensor("a.conv1d.1.weight", {kConvKernel, kMelBins, kEncoderWidth}, 2);
+  parts.AddTensor("a.conv1d.1.weight", {kProjectorConvKernel, kMelBins, kEncoderWidth}, 2);
   parts.AddTensor("a.conv1d.1.bias", {1, kEncoderWidth});
-  parts.AddTensor("a.conv1d.2.weight", {kConvKernel, kEncoderWidth, kEncoderWidth}, 2);
+  parts.AddTensor("a.conv1d.2.weight", {kProjectorConvKernel, kEncoderWidth, kEncoderWidth}, 2);
   parts.AddTensor("a.conv1d.2.bias", {1, kEncoderWidth});
   parts.AddLayer("mm.a.fc", kEncoderWidth, parts.width());
 }
@@ -180,10 +180,10 @@ std::vector<std::string> KnownProjectors() {
 }
 
 Result<ProjectorRecipe> MakeProjectorRecipe(const ProjectorShape& shape) {
-  if (shape.width == 0 || shape.width > kWidthMax) {
+  if (shape.width == 0 || shape.width > kProjectorWidthMax) {
     return Fail(ErrorCode::kInvalidArgument,
                 "width " + std::to_string(shape.width) + " does not work: it must be 1 to " +
-                    std::to_string(kWidthMax) + ", the embedding size of the text model.");
+                    std::to_string(kProjectorWidthMax) + ", the embedding size of the text model.");
   }
   for (const Kind& kind : kKinds) {
     if (kind.name != shape.kind) continue;

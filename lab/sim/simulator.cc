@@ -13,7 +13,6 @@ namespace {
 
 constexpr Token kLastUnique = INT32_MAX - 1;
 constexpr double kTenThousand = 10000;
-constexpr double kMsPerS = 1000;
 constexpr double kSaveIntervalMs = 250;
 
 double Share(double part, double whole) {

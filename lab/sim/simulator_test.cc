@@ -15,7 +15,7 @@
 #include "sched/scheduler.h"
 #include "testing/engine/fake_engine.h"
 
-namespace cairn {
+namespace cairn::simulator_test {
 namespace {
 
 using test::BlocksRequest;
@@ -307,4 +307,4 @@ TEST(Simulator, ReusesWhatAServerReusesOnTheSameRequestsWithTheSameBytes) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::simulator_test

@@ -8,12 +8,6 @@
 #include "store/object_rank.h"
 
 namespace cairn {
-namespace {
-
-constexpr double kMsPerS = 1000;
-
-}  // namespace
-
 SizedDisk::SizedDisk(const SizedDiskOptions& options, ManualClock* clock)
     : options_(options), clock_(clock), model_(ToText(Fingerprint())) {}
 

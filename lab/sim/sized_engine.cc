@@ -9,8 +9,6 @@
 namespace cairn {
 namespace {
 
-constexpr double kMsPerS = 1000;
-
 // PromptOf() and AnswerOf() give no such token.
 constexpr Token kEndOfAnswer = INT32_MAX;
 

@@ -9,7 +9,7 @@
 #include "lab/sim/simulator.h"
 #include "lab/sim/trace.h"
 
-namespace cairn {
+namespace cairn::trace_messages_test {
 namespace {
 
 Result<Trace> ReadFileOf(const std::string& path) {
@@ -135,4 +135,4 @@ TEST(MessagesTrace, ReadsTheAirlineDialogues) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::trace_messages_test

@@ -40,6 +40,7 @@ from wire import FULL, SHORT, is_fault  # noqa: E402
 
 BEFORE_S = 0.4  # in which the second client chats before the attack
 PROGRESS_S = 2
+ATTACK_S_MAX = 120  # a server that works on an attack for longer is killed
 NORMAL_TIMES, NORMAL_MS = 3, 50  # it is back when a first token takes no longer, or little more
 WIDTH = 64
 
@@ -133,11 +134,14 @@ class Player:
         resident_mib = server.resident_mib()
         server.reset_peak()
         self._client.begin(server.port, targets.SECOND, attack.picture, self._scale.limit_s)
+        late = threading.Timer(ATTACK_S_MAX, server.kill, [f"killed after {ATTACK_S_MAX} s"])
+        late.start()
         with Ticker(f"{attack.title}, on {server.name}"):
             try:
                 outcome = attack.play(server.aim, self._scale)
                 ended = time.monotonic()
             finally:
+                late.cancel()
                 beside = self._client.end()
             health_s = server.health_s()
             back_s = self._back_s(server, attack, before_ms, ended)

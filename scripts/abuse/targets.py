@@ -23,7 +23,7 @@ class Target(Server):
 
     def __init__(self, name: str, command: list, folder: Path, log_path: Path, ours: bool,
                  events_ports: tuple = (), store: HostileStore | None = None):
-        self.name, self.ours, self._store = name, ours, store
+        self.name, self.ours, self._store, self._killed = name, ours, store, ""
         super().__init__(command, folder, log_path)
         self.aim = Aim(self.port, ATTACKER, ours, self._marker(), events_ports)
         self.usual_answer = self.answer(START_S)
@@ -44,8 +44,14 @@ class Target(Server):
 
     def ending(self) -> str:
         """How the process has ended."""
+        if self._killed:
+            return self._killed
         code = self._process.poll()
         return f"signal {-code}" if code is not None and code < 0 else f"code {code}"
+
+    def kill(self, why: str):
+        self._killed = why
+        self._process.kill()
 
     def _memory_mib(self, name: str) -> float:
         try:

@@ -21,7 +21,7 @@ class Package:
     pip: str = ""  # with its extras; then `npm` is empty
     python: tuple = (3, 10)  # the oldest that it takes
     sources: str = ""  # what it needs that has no wheels, with commas
-    also: tuple = ()  # other packages of npm, with versions
+    also: tuple = ()  # other packages of npm or pip, with versions
 
 
 PACKAGES = {
@@ -38,11 +38,12 @@ PACKAGES = {
     "pydantic-ai": Package("", "2.68.0", pip="pydantic-ai-slim[anthropic]"),
     "strands": Package("", "1.62.0", pip="strands-agents[anthropic]"),
     "smolagents": Package("", "1.26.0", pip="smolagents[openai]"),
+    "vibe": Package("", "3.0.2", pip="mistral-vibe", python=(3, 12)),
     "copilot": Package("@github/copilot-linux-x64", "1.0.102"),
     "kilo": Package("@kilocode/cli-linux-x64", "7.7.9"),
     "openhands": Package("", "1.16.0", pip="openhands", python=(3, 12), sources="func-timeout"),
     "ai-sdk": Package("@ai-sdk/anthropic", "4.0.105", also=("ai@7.0.173",)),
-    "lm-eval": Package("", "0.4.13", pip="lm-eval[api]",
+    "lm-eval": Package("", "0.4.13", pip="lm-eval[api]", also=("transformers==5.24.0",),
                        sources="rouge-score,sqlitedict,word2number"),
     "langchain": Package("", "1.7.4", pip="langchain-openai"),
     "litellm": Package("", "1.108.7", pip="litellm"),
@@ -87,16 +88,16 @@ def python_from(oldest: tuple) -> str:
 
 
 def install_from_pip(folder: Path, package: Package) -> str:
-    wanted = f"{package.pip}=={package.version}"
+    wanted = [f"{package.pip}=={package.version}", *package.also]
     try:
-        if (folder / "installed").read_text().strip() == wanted:
+        if (folder / "installed").read_text().split() == wanted:
             return ""
     except OSError:
         pass
     python = python_from(package.python)
     if not python:
         return f"there is no Python {'.'.join(map(str, package.python))} or newer with venv"
-    print(f"Installing {wanted}", flush=True)
+    print(f"Installing {' '.join(wanted)}", flush=True)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     log = folder / "install.log"
@@ -104,13 +105,13 @@ def install_from_pip(folder: Path, package: Package) -> str:
         for command in ([python, "-m", "venv", folder / "venv"],
                         [folder / "venv/bin/python", "-m", "pip", "install", "--quiet",
                          "--only-binary", ":all:", "--no-binary", package.sources or ":none:",
-                         "--disable-pip-version-check", wanted]):
+                         "--disable-pip-version-check", *wanted]):
             ran = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                  check=False)
             if ran.returncode != 0:
                 lines = log.read_text().strip().splitlines()
                 return "pip could not install it: " + (lines or ["it said nothing"])[-1]
-    (folder / "installed").write_text(wanted + "\n")
+    (folder / "installed").write_text(" ".join(wanted) + "\n")
     return ""
 
 

@@ -40,12 +40,13 @@ from drivers.opencode import OpenCode, OpenCodeWithTwoModels  # noqa: E402
 from drivers.openhands import OpenHands  # noqa: E402
 from drivers.pi import Pi  # noqa: E402
 from drivers.qwen import Qwen  # noqa: E402
+from drivers.vibe import Vibe  # noqa: E402
 from install import PACKAGES, install  # noqa: E402
 from session import Row, Setting, play  # noqa: E402
 
 DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cline(), Pi(),
-           Continue(), Gptel(), PydanticAi(), Strands(), Smolagents(), Copilot(), Kilo(),
-           OpenHands(), AiSdk()]
+           Continue(), Gptel(), Vibe(), PydanticAi(), Strands(), Smolagents(), Copilot(),
+           Kilo(), OpenHands(), AiSdk()]
 # One thread: two that wait for each other are slower where other work goes on.
 FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"

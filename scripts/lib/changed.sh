@@ -75,10 +75,20 @@ concerned_folders() {
   done
 }
 
+# object_sources BUILD OBJECT: the sources of an object in the build folder BUILD: one, or all that it
+# has of a target (cmake/Unity.cmake).
+object_sources() {
+  case "$2" in
+    */Unity/*) sed -n "s|^#include \"$PWD/\(.*\)\"$|\1|p" "$1/${2%.o}" ;;
+    *) sed -n 's|CMakeFiles/[^/]*\.dir/\(.*\.cc\)\.o$|\1|p' <<<"$2" ;;
+  esac
+}
+
 # program_folders BUILD PROGRAM: the folders of the sources that the program in the build folder BUILD
 # has for itself: of lab/sim_test lab/sim.
 program_folders() {
-  ninja -C "$1" -t query "$2" | sed -n 's|^ *\([a-z].*\)CMakeFiles/[^/]*\.dir/\(.*\.cc\)\.o$|\1\2|p' |
+  ninja -C "$1" -t query "$2" | sed -n 's|^ *\([a-z].*/CMakeFiles/[^/]*\.dir/.*\.o\)$|\1|p' |
+    while read -r object; do object_sources "$1" "$object"; done |
     while read -r file; do folder_of "$file"; done | sort -u
 }
 
@@ -115,8 +125,60 @@ changed_programs() {
   done
 }
 
+# dependent_files CHANGED: of the files that the file CHANGED lists, and of those that include one of
+# them, directly or through others, the paths.
+dependent_files() {
+  grep -rE --include=*.cc --include=*.h '^#include "' src lab testing tests bench fuzz |
+    awk -v list="$1" '
+      function add(path) { if (!(path in reached)) { reached[path] = 1; queue[count++] = path } }
+      BEGIN { while ((getline path < list) > 0) add(path) }
+      {
+        from = $0
+        sub(/:.*/, "", from)
+        split($0, quoted, "\"")
+        beside = from
+        sub(/[^\/]*$/, "", beside)
+        users[quoted[2]] = users[quoted[2]] " " from
+        users["src/" quoted[2]] = users["src/" quoted[2]] " " from
+        users[beside quoted[2]] = users[beside quoted[2]] " " from
+      }
+      END {
+        for (i = 0; i < count; ++i) {
+          found = split(users[queue[i]], more, " ")
+          for (j = 1; j <= found; ++j) add(more[j])
+        }
+        for (i = 0; i < count; ++i) print queue[i]
+      }
+    '
+}
+
+# each_source FOLDER: from lines "RANK OBJECT" to the same lines with an object for each source, as a
+# build has them that compiles sources one by one. Of the sources of one object those stay that read a
+# changed file; their rank is 1 if they have changed themselves.
+each_source() {
+  local rank object source
+  dependent_files "$1/changed" >"$1/dependent"
+  while read -r rank object; do
+    if [[ "$object" != */Unity/* ]]; then
+      echo "$rank $object"
+      continue
+    fi
+    object_sources "$1" "$object" | while read -r source; do
+      if grep -qxF "$source" "$1/changed"; then
+        rank=1
+      elif grep -qxF "$source" "$1/dependent"; then
+        rank=2
+      else
+        continue
+      fi
+      echo "$rank ${object%Unity/*}${source#"${object%%CMakeFiles/*}"}.o"
+    done
+  done
+}
+
 # concerned_objects FOLDER: of what the build folder has compiled, the objects that read a changed file,
 # by the compiler's own lists of what each object includes. First those whose own source has changed.
+# They are named as in a build whose objects have one source each, such as build-release.
 concerned_objects() {
   changed_files >"$1/changed"
   ninja -C "$1" -t deps 2>/dev/null | awk -v root="$PWD/" '
@@ -129,5 +191,5 @@ concerned_objects() {
       if (path in changed) rank = (rank == 1 || path ~ /\.cc$/) ? 1 : 2
     }
     END { tell() }
-  ' "$1/changed" - | sort | cut -d " " -f 2
+  ' "$1/changed" - | each_source "$1" | sort | cut -d " " -f 2
 }

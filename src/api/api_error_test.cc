@@ -8,7 +8,7 @@
 #include "api/json.h"
 #include "base/utf8.h"
 
-namespace cairn {
+namespace cairn::api_error_test {
 namespace {
 
 constexpr size_t kMarkBytes = 3;  // of "…"
@@ -47,4 +47,4 @@ TEST(ApiErrorTest, AUsualTextIsWhole) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::api_error_test

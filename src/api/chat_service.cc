@@ -1,5 +1,7 @@
 #include "api/chat_service.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -9,8 +11,10 @@
 #include "api/media/placed_medium.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
+#include "base/join.h"
 #include "chat/parse/prefilled_parser.h"
 #include "chat/parse/reasoning.h"
+#include "engine/embed/embedding_architectures.h"
 #include "sched/adapter_name_space.h"
 
 namespace cairn {
@@ -25,6 +29,15 @@ std::unique_ptr<AnswerParser> ParserOf(const ChatServiceOptions& options,
   return ShowReasoning(options.shown_reasoning, format, MakePrefilledParser(format, prefilled));
 }
 
+std::vector<Token> EndTokensOf(const Engine& engine) {
+  std::vector<Token> ends;
+  const auto vocab_size = static_cast<Token>(engine.info().vocab_size);
+  for (Token token = 0; token < vocab_size; ++token) {
+    if (engine.IsEndOfGeneration(token)) ends.push_back(token);
+  }
+  return ends;
+}
+
 }  // namespace
 
 ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template,
@@ -33,6 +46,7 @@ ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template
       template_(chat_template),
       scheduler_(scheduler),
       options_(options),
+      end_tokens_(EndTokensOf(*engine)),
       answers_(std::make_shared<AnswerTokens>(options.answer_bytes_max)),
       prompts_(engine, chat_template, answers_.get(), options.prompt),
       rolling_(std::make_unique<RollingWindows>()),
@@ -52,6 +66,10 @@ ApiResult<NamespaceId> ChatService::WithAdaptersOf(const AnswerOptions& options,
 }
 
 ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) const {
+  // Such a model may have no template; what its prompts would be is of no interest.
+  if (IsEncoder(engine_->info().architecture)) {
+    return tl::unexpected(ToApiError(WritesNoAnswers()));
+  }
   const auto own = WithAdaptersOf(request.options, key);
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
@@ -61,14 +79,20 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   auto scripted = ScriptedGrammar(request.conversation);
   if (!scripted) return tl::unexpected(scripted.error());
   SettlePromptEnd(options_.prompt.prefill_assistant, &request.conversation);
-  auto callable = ApplyToolChoice(*template_, &request);
+  auto callable = ApplyToolChoice(*template_, &request, grammars());
   if (!callable) return tl::unexpected(callable.error());
+  auto noted = NoteLoosened(request.loosened);
+  if (!noted) return tl::unexpected(noted.error());
   AskedTurn asked = AskedOf(request, name_space);
   auto prompt = prompts_.Prepare(std::move(request.conversation),
                                  {.name_space = name_space, .reuse = request.reuse});
   if (!prompt) return tl::unexpected(prompt.error());
   auto held = SetGrammar(*std::move(scripted), *prompt, &request);
   if (!held) return tl::unexpected(held.error());
+
+  if (auto settled = SettleBiases(&request.params); !settled) {
+    return tl::unexpected(settled.error());
+  }
 
   AnswerFormat format =
       FindAnswerFormat(*template_, prompt->generation_prompt(), *std::move(callable));
@@ -101,6 +125,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   asked.format = std::move(format);
   generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));
   chat.explained = prompts_.Explain(*std::move(prompt));
+  chat.explained.loosened.assign(request.loosened.begin(), request.loosened.end());
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   chat.generation = *std::move(submitted);
@@ -116,6 +141,19 @@ void ChatService::LogLeftOut(const Conversation& conversation) const {
       "a conversation has parts that only the service that wrote them can use; they "
       "were left out: " +
           types);
+}
+
+ApiResult<void> ChatService::NoteLoosened(const Loosened& loosened) const {
+  if (loosened.empty()) return {};
+  if (options_.schema_strict) {
+    return tl::unexpected(FieldError(*loosened.begin(),
+                                     "a keyword that a grammar can enforce, on a server started "
+                                     "with --schema-strict; leave it out"));
+  }
+  if (!options_.prompt.log) return {};
+  options_.prompt.log(LogLevel::kInfo, "keywords of a schema are not enforced: " +
+                                           ShownErrorText(JoinNames(loosened)));
+  return {};
 }
 
 ApiResult<std::shared_ptr<const Grammar>> ChatService::ScriptedGrammar(
@@ -145,12 +183,12 @@ Result<std::shared_ptr<const Grammar>> ChatService::AnswerGrammar(const std::str
   const ReasoningTags& tags = template_->reasoning_tags();
   const std::string_view generation_prompt = prompt.generation_prompt();
   const std::string_view prefilled = prompt.prefilled();
-  if (EndsReasoning(tags, generation_prompt, prefilled)) return Grammar::Parse(content);
+  if (EndsReasoning(tags, generation_prompt, prefilled)) return grammars_->Parse(content);
   const bool inside = OpensReasoning(tags, generation_prompt) || !prefilled.empty();
   const bool harmony = DetectCallFormat(template_->source()) == CallFormat::kHarmony;
   const bool may_open = may_reason && tags.learned;
-  if (harmony || (!inside && !may_open)) return Grammar::Parse(content);
-  return Grammar::Parse(GrammarWithReasoning(tags, content, inside), kAnswerRule);
+  if (harmony || (!inside && !may_open)) return grammars_->Parse(content);
+  return grammars_->Parse(GrammarWithReasoning(tags, content, inside), kAnswerRule);
 }
 
 GenerationRequest ChatService::ToGeneration(const ChatRequest& request, NamespaceId name_space,
@@ -176,23 +214,30 @@ GenerationRequest ChatService::ToGeneration(const ChatRequest& request, Namespac
   return generation;
 }
 
-ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest request) const {
-  for (const auto& [text, bias] : std::exchange(request.params.text_biases, {})) {
+ApiResult<void> ChatService::SettleBiases(GenerationParams* params) const {
+  auto& biases = params->sampling.logit_bias;
+  for (const auto& [text, bias] : std::exchange(params->text_biases, {})) {
     const auto tokens = limits().Tokenize(TextUse::kPrompt, text, false, true);
     if (!tokens) return tl::unexpected(tokens.error());
-    for (const Token token : *tokens) {
-      request.params.sampling.logit_bias.emplace_back(token, bias);
-    }
+    for (const Token token : *tokens) biases.emplace_back(token, bias);
+  }
+  if (!params->ignore_end || params->sampling.grammar != nullptr) return {};
+  for (const Token end : end_tokens_) {
+    const std::pair<Token, float> never{end, -std::numeric_limits<float>::infinity()};
+    if (std::find(biases.begin(), biases.end(), never) == biases.end()) biases.push_back(never);
+  }
+  return {};
+}
+
+ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest request) const {
+  if (auto settled = SettleBiases(&request.params); !settled) {
+    return tl::unexpected(settled.error());
   }
   const size_t prompt_tokens = request.prompt.size();
   auto submitted = scheduler_->Submit(std::move(request));
   if (submitted) return std::move(*submitted);
-  ApiError error = ToApiError(submitted.error());
-  if (submitted.error().code == ErrorCode::kTooLong) {
-    error.prompt_tokens = prompt_tokens;
-    error.context_tokens = engine_->context_tokens();
-  }
-  return tl::unexpected(error);
+  const bool too_long = submitted.error().code == ErrorCode::kTooLong;
+  return tl::unexpected(too_long ? limits().TooLong(prompt_tokens) : ToApiError(submitted.error()));
 }
 
 ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) const {
@@ -223,7 +268,7 @@ ApiResult<Tokens> ChatService::PromptTokens(const Conversation& conversation,
 ApiResult<Tokens> ChatService::RequestTokens(ChatRequest request, NamespaceId name_space) const {
   prompts_.Adapt(&request.conversation);
   SettlePromptEnd(options_.prompt.prefill_assistant, &request.conversation);
-  const auto callable = ApplyToolChoice(*template_, &request);
+  const auto callable = ApplyToolChoice(*template_, &request, grammars());
   if (!callable) return tl::unexpected(callable.error());
   // As for an answer, but without the prompt's shape.
   const PromptUse use{

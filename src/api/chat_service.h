@@ -18,6 +18,8 @@
 #include "api/admin/request_log.h"
 #include "api/answer/answer_script.h"
 #include "api/answer/answer_tokens.h"
+#include "api/grammar/grammar_cache.h"
+#include "api/grammar/json_schema.h"
 #include "api/job_thread.h"
 #include "api/media/media_rules.h"
 #include "api/openai/chat_request.h"
@@ -62,6 +64,8 @@ struct ChatServiceOptions {
   // Called before a request with other adapters than those of the start is submitted, so that its
   // states get names on disk. Any thread; may be empty.
   std::function<void(NamespaceId name_space)> on_adapters = {};
+  // A schema with a keyword that no grammar enforces is an error.
+  bool schema_strict = false;
   // After an answer, prefetch the form in which the conversation will come back.
   bool warm = false;
   ShownReasoning shown_reasoning = ShownReasoning::kApart;
@@ -84,6 +88,13 @@ class ChatService {
   // Returns the namespace of a key's request with these adapters, or without any with those of the
   // server. Start does this itself.
   ApiResult<NamespaceId> WithAdaptersOf(const AnswerOptions& options, NamespaceId key) const;
+  // Turns the biases of texts into those of their tokens. With `ignore_end`, the tokens that end an
+  // answer are never sampled, as in llama-server; under a grammar they may be, since nothing else
+  // may follow its end. Submit does this too, for what has not been done yet.
+  ApiResult<void> SettleBiases(GenerationParams* params) const;
+  // Logs the keywords of a request's schemas that are not enforced. A 400 if the server enforces
+  // all.
+  ApiResult<void> NoteLoosened(const Loosened& loosened) const;
   // Submits a prompt that is already tokenized.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
   // Returns how many tokens the slot held. See SlotCommands::Erase.
@@ -111,6 +122,8 @@ class ChatService {
   const Engine& engine() const { return *engine_; }
   const ChatTemplate& chat_template() const { return *template_; }
   const MediaRules& media_rules() const { return options_.media; }
+  // The grammars of earlier requests; parsers look them up.
+  GrammarCache* grammars() const { return grammars_.get(); }
   bool is_verbose(const AnswerOptions& options) const {
     return options.verbose.value_or(options_.verbose);
   }
@@ -174,9 +187,11 @@ class ChatService {
   const ChatTemplate* const template_;
   Scheduler* const scheduler_;
   const ChatServiceOptions options_;
+  const std::vector<Token> end_tokens_;  // of the vocabulary
   // Shared with running requests.
   const std::shared_ptr<AnswerTokens> answers_;
   const PromptBuilder prompts_;
+  const std::unique_ptr<GrammarCache> grammars_ = std::make_unique<GrammarCache>();
   const std::unique_ptr<RollingWindows> rolling_;  // used by the job thread only
   // Runs the work after an answer; shared with running requests. Null if there is no such work.
   const std::shared_ptr<JobThread> jobs_;

@@ -10,7 +10,7 @@
 #include "testing/api/pair_engine.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::chat_service_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -299,4 +299,4 @@ TEST(ChatService, AStreamHasWholeCallsUnlessTheRequestAsksForParts) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::chat_service_test

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-namespace cairn {
+namespace cairn::job_thread_test {
 namespace {
 
 // Keeps the thread at work until it is let go.
@@ -68,4 +68,4 @@ TEST(JobThread, DropsWhatWaitsWhenItIsStopped) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::job_thread_test

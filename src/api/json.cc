@@ -8,7 +8,7 @@
 namespace cairn {
 namespace {
 
-std::string NumberText(double number) {
+std::string LimitText(double number) {
   const bool whole = std::floor(number) == number && std::abs(number) < 1e15;
   return whole ? std::to_string(static_cast<int64_t>(number)) : std::to_string(number);
 }
@@ -28,6 +28,19 @@ ApiResult<Json> ParseBody(std::string_view body) {
     return tl::unexpected(error);
   }
   return std::move(*json);
+}
+
+std::string ItemPlace(const std::string& list, size_t index) {
+  return list + "[" + std::to_string(index) + "]";
+}
+
+ApiResult<std::string> NeededString(const Json& object, const std::string& place,
+                                    std::string_view name) {
+  if (object.is_object()) {
+    const auto found = object.find(name);
+    if (found != object.end() && found->is_string()) return found->text();
+  }
+  return tl::unexpected(FieldError(place + "." + std::string(name), "a string"));
 }
 
 void AppendDataEvent(const Json& json, std::string* chunk) {
@@ -71,7 +84,7 @@ void FieldReader::Number(std::string_view name, double min, double max, float* t
   if (value == nullptr) return;
   const double number = value->is_number() ? value->get<double>() : NAN;
   if (!(number >= min && number <= max)) {
-    return Fail(name, "a number from " + NumberText(min) + " to " + NumberText(max));
+    return Fail(name, "a number from " + LimitText(min) + " to " + LimitText(max));
   }
   *target = static_cast<float>(number);
 }

@@ -20,6 +20,16 @@ ApiResult<Json> ParseBody(std::string_view body);
 // Appends the JSON to `chunk` as an unnamed server-sent event: "data: {…}" and a blank line.
 void AppendDataEvent(const Json& json, std::string* chunk);
 
+// A number that no client needs to exceed: the limit of parameters without one of their own.
+inline constexpr double kNumberMax = 1e6;
+
+// Returns the place of a list's item as errors name it: "messages[3]".
+std::string ItemPlace(const std::string& list, size_t index);
+
+// Returns the text of a field that must be there. The error names "PLACE.NAME".
+ApiResult<std::string> NeededString(const Json& object, const std::string& place,
+                                    std::string_view name);
+
 // FieldReader: reads the fields of one object, one call per field, and keeps the first error. An
 // absent or null field leaves its target unchanged.
 //

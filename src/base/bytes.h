@@ -4,6 +4,7 @@
 #ifndef CAIRN_BASE_BYTES_H_
 #define CAIRN_BASE_BYTES_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>
@@ -37,6 +38,16 @@ using ByteSpan = std::span<const uint8_t>;
 // A view of the same bytes; valid as long as `text`.
 inline ByteSpan BytesOf(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+// The reverse.
+inline std::string_view TextView(ByteSpan bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+inline bool StartsWith(ByteSpan bytes, std::string_view text) {
+  const ByteSpan wanted = BytesOf(text);
+  return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
 }
 
 }  // namespace cairn

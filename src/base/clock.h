@@ -8,6 +8,7 @@ namespace cairn {
 
 inline constexpr double kNsPerMs = 1e6;
 inline constexpr double kNsPerSecond = 1e9;
+inline constexpr double kMsPerS = 1000;
 
 // Thread-safe.
 class Clock {

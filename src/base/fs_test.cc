@@ -16,7 +16,7 @@
 
 #include "testing/base/memory_fs.h"
 
-namespace cairn {
+namespace cairn::fs_test {
 namespace {
 
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
@@ -331,4 +331,4 @@ TEST_F(RealFsTest, GetsTheLockOfAProcessThatWasKilled) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::fs_test

@@ -28,6 +28,13 @@ inline std::string Fixed(double value, int decimals) {
   return text;
 }
 
+inline constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
+
+// Returns a number of bytes in GiB, without the unit: "11.5".
+inline std::string GibText(uint64_t bytes) {
+  return Fixed(static_cast<double>(bytes) / kBytesPerGib, 1);
+}
+
 // Returns, for example, "0.84 ms", "12.3 ms", "340 ms", "1.25 s" or "75.0 s"; "-" for 0.
 inline std::string MsText(double ms) {
   if (ms <= 0) return "-";

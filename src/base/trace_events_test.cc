@@ -15,7 +15,7 @@
 
 #include "testing/base/memory_fs.h"
 
-namespace cairn {
+namespace cairn::trace_events_test {
 namespace {
 
 constexpr TraceTrack kSlot{kTraceNumbersFree, kTraceNumbersFree + 1};
@@ -293,4 +293,4 @@ TEST(TraceEvents, IsForItsOwnerAlone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::trace_events_test

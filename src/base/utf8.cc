@@ -76,6 +76,22 @@ size_t CommonCharacterBytes(std::string_view a, std::string_view b) {
   return size;
 }
 
+void AppendUtf8(uint32_t character, std::string* text) {
+  const auto add = [&](uint32_t byte) { *text += static_cast<char>(byte); };
+  if (character < 0x80) return add(character);
+  if (character < 0x800) {
+    add(0xC0 | character >> 6);
+  } else if (character < 0x10000) {
+    add(0xE0 | character >> 12);
+    add(0x80 | (character >> 6 & 0x3F));
+  } else {
+    add(0xF0 | character >> 18);
+    add(0x80 | (character >> 12 & 0x3F));
+    add(0x80 | (character >> 6 & 0x3F));
+  }
+  add(0x80 | (character & 0x3F));
+}
+
 std::string ToValidUtf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());

@@ -4,6 +4,7 @@
 #define CAIRN_BASE_UTF8_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,9 @@ size_t CountCharacters(std::string_view text);
 
 // Returns the length of the longest common prefix that does not end inside a character of `a`.
 size_t CommonCharacterBytes(std::string_view a, std::string_view b);
+
+// Appends a character as UTF-8. REQUIRES: it is at most U+10FFFF and no half of a surrogate pair.
+void AppendUtf8(uint32_t character, std::string* text);
 
 // Returns `text` with every byte that belongs to no valid character replaced by U+FFFD.
 std::string ToValidUtf8(std::string_view text);

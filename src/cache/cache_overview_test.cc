@@ -3,7 +3,7 @@
 #include "cache/cache_overview.h"
 #include "cache/checkpoint_cache.h"
 
-namespace cairn {
+namespace cairn::cache_overview_test {
 namespace {
 
 constexpr NamespaceId kClient = 1;
@@ -127,4 +127,4 @@ TEST_F(FullOverviewTest, WhatIsKeptOutlivesOthersUntilItIsToldOtherwise) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::cache_overview_test

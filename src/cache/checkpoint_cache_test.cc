@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::checkpoint_cache_test {
 namespace {
 
 constexpr NamespaceId kClient = 1;
@@ -580,4 +580,4 @@ TEST(CheckpointCache, AnOlderPromptsEndGoesWhenANewOneIsKept) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::checkpoint_cache_test

@@ -4,7 +4,7 @@
 
 #include "cache/checkpoint_cache.h"
 
-namespace cairn {
+namespace cairn::conversation_room_test {
 namespace {
 
 constexpr NamespaceId kClient = 1;
@@ -83,4 +83,4 @@ TEST_F(ConversationRoom, IsNoMoreThanWanted) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::conversation_room_test

@@ -4,7 +4,7 @@
 
 #include "cache/checkpoint_cache.h"
 
-namespace cairn {
+namespace cairn::full_state_test {
 namespace {
 
 constexpr NamespaceId kClient = 1;
@@ -86,4 +86,4 @@ TEST(FullStates, ThatCouldNotBeSetAreForgotten) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::full_state_test

@@ -22,8 +22,9 @@ bool LeavesGrid(const ResumeRules& rules, size_t cut, size_t position, bool is_c
          MayLeaveGrid(cut, position, rules.cuts.tokens(), is_clean);
 }
 
-// Whether a prompt may continue from the position of `checkpoint`.
-bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
+// Whether a prompt may continue from the position of `checkpoint`. `reached`: where it resumes
+// otherwise.
+bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint, size_t reached) {
   const size_t prompt_tokens = rules.cuts.tokens();
   if (checkpoint.logits_bytes > 0 && checkpoint.position == prompt_tokens) return true;
   if (checkpoint.position >= prompt_tokens) return false;
@@ -35,7 +36,7 @@ bool MayStand(const ResumeRules& rules, const Checkpoint& checkpoint) {
   if (cut == checkpoint.position) return true;
   // The client sent another answer to a stored prompt: an edit at that prompt's end.
   return checkpoint.checkpoint_class == CheckpointClass::kEnd &&
-         LeavesGrid(rules, cut, checkpoint.position, checkpoint.on_grid());
+         LeavesGrid(rules, std::min(cut, reached), checkpoint.position, checkpoint.on_grid());
 }
 
 // Whether the state of `checkpoint` may be restored into the slot, which shares `shared` tokens
@@ -67,7 +68,12 @@ size_t CutPosition(const ResumeRules& rules, const SlotState& slot, size_t wante
   size_t cut = cuts.AtOrBefore(wanted);
   for (size_t i = provenance.answers.size(); i-- > 0;) {
     const TokenRange& answer = provenance.answers[i];
-    const size_t end = cuts.FirstAfterAnswer(answer.end, after_min);
+    size_t end = cuts.FirstAfterAnswer(answer.end, after_min);
+    // The turn after it was one chunk, or will be.
+    const size_t turn_end =
+        i + 1 < provenance.answers.size() ? provenance.answers[i + 1].begin : slot.tokens.size();
+    if (turn_end - answer.end <= rules.turn_tokens_max) end = std::max(end, turn_end + 1);
+    if (cuts.tokens() - answer.end <= rules.turn_tokens_max) end = cuts.tokens() + 1;
     // In an uninterrupted conversation any message may follow an answer.
     if (cut < end && answer.end <= wanted) return answer.end;
     if (cut > answer.begin && cut < end) cut = cuts.AtOrBefore(answer.begin);
@@ -123,7 +129,9 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
   ResumePoint best = FromSlot(rules, prompt, slot, shared, can_truncate);
   for (const Checkpoint& checkpoint : match.checkpoints) {
     if (checkpoint.position <= best.position || !MayUse(rules, checkpoint)) continue;
-    if (!MayStand(rules, checkpoint)) continue;
+    if (!MayStand(rules, checkpoint, best.position)) continue;
+    // Without a snapshot the slot is cut there.
+    if (!rules.needs_snapshots && !can_truncate(checkpoint.position)) continue;
     if (MayRestore(rules, checkpoint, slot, shared)) {
       best = {ResumePoint::Kind::kRestore, checkpoint.position, checkpoint};
     }
@@ -132,7 +140,8 @@ ResumePoint ChooseResume(const ResumeRules& rules, TokenSpan prompt, const SlotS
   ResumePoint assembled = best;
   for (const Checkpoint& checkpoint : match.checkpoints) {
     if (checkpoint.position <= assembled.position || !MayUse(rules, checkpoint)) continue;
-    if (!checkpoint.kv_stored || !MayStand(rules, checkpoint)) continue;
+    if (!checkpoint.kv_stored) continue;
+    if (!MayStand(rules, checkpoint, assembled.position)) continue;
     if (AssemblyPays(rules, best.position, checkpoint.position, checkpoint.bytes)) {
       assembled = {ResumePoint::Kind::kAssemble, checkpoint.position, checkpoint};
     }
@@ -163,6 +172,13 @@ bool MayLeaveGrid(size_t cut, size_t position, size_t prompt_tokens, bool is_cle
 
 size_t ChunkAfterAnswerMin(bool needs_snapshots, size_t grid_tokens) {
   return needs_snapshots ? std::min(kBoundaryGapTokens, grid_tokens) : grid_tokens;
+}
+
+size_t TurnTokensMax(ReuseMode mode, bool needs_snapshots, size_t grid_tokens,
+                     size_t chunk_tokens_max) {
+  constexpr size_t kSteps = 4;
+  if (mode != ReuseMode::kLive || !needs_snapshots) return 0;
+  return std::min(kSteps * grid_tokens, chunk_tokens_max);
 }
 
 }  // namespace cairn

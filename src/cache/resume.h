@@ -57,6 +57,8 @@ struct ResumeRules {
   // Only the state at that position leaves the answer unchanged, so no cheaper path is weighed
   // against it.
   bool in_answer = false;
+  // A turn of at most so many tokens after an answer is prefilled as one chunk; 0: none is.
+  size_t turn_tokens_max = 0;
   // A stored path off the grid, where resuming takes no snapshot.
   CheckpointCache::StoredRun run = {};
 };
@@ -89,6 +91,12 @@ bool MayLeaveGrid(size_t cut, size_t position, size_t prompt_tokens, bool is_cle
 // The least tokens of the first chunk after an answer. A long one costs hardly more, and where no
 // snapshot is needed no checkpoint is missed in it.
 size_t ChunkAfterAnswerMin(bool needs_snapshots, size_t grid_tokens);
+
+// The most tokens of a turn after an answer that `live` prefills as one chunk where resuming takes
+// snapshots. Each further chunk would cost a pass of the weights, for checkpoints inside a short
+// message; an edit of it resumes at the answer's end. A longer chunk would let other answers wait.
+size_t TurnTokensMax(ReuseMode mode, bool needs_snapshots, size_t grid_tokens,
+                     size_t chunk_tokens_max);
 
 }  // namespace cairn
 

@@ -78,6 +78,17 @@ TEST_F(ResumeTest, ExactCutsAnAttentionSlotWhereItIsClean) {
   ExpectPoint(Choose(Counting(400), Counting(300)), Kind::kTruncate, 128);
 }
 
+TEST_F(ResumeTest, WithoutSnapshotsACheckpointIsOfUseWhereTheSlotCanBeCut) {
+  clean = 256;
+  rules.needs_snapshots = false;
+  match.checkpoints = {At(128)};
+  match.checkpoints.back().logits_bytes = 4;
+  const Tokens prompt = Counting(128);
+  ExpectPoint(Choose(prompt, Counting(300)), Kind::kNothing, 0);
+  truncates_to = 128;
+  ExpectPoint(Choose(prompt, Counting(300)), Kind::kRestore, 128);
+}
+
 TEST_F(ResumeTest, ACutIsRoundedDownToTheGrid) {
   clean = 256;
   truncates_to = SIZE_MAX;
@@ -104,6 +115,30 @@ TEST_F(ResumeTest, LiveIsCutAtTheEndOfAnAnswer) {
   ExpectPoint(Choose(Counting(400, 120), Counting(300)), Kind::kTruncate, 100);
   rules.mode = ReuseMode::kExact;
   ExpectPoint(Choose(Counting(400, 260), Counting(300)), Kind::kTruncate, 64);
+}
+
+TEST_F(ResumeTest, LiveDoesNotCutAShortTurnThatIsOneChunk) {
+  clean = 64;
+  truncates_to = SIZE_MAX;
+  answers = {{70, 100}};
+  ExpectPoint(Choose(Counting(900, 180), Counting(250)), Kind::kTruncate, 128);
+  rules.turn_tokens_max = 200;
+  ExpectPoint(Choose(Counting(900, 180), Counting(250)), Kind::kTruncate, 100);
+  ExpectPoint(Choose(Counting(900, 380), Counting(450)), Kind::kTruncate, 320);
+  ExpectPoint(Choose(Counting(290, 200), Counting(450)), Kind::kTruncate, 100);
+}
+
+// Nothing is stored before a generation prompt that replies follow; an agent that wrote its calls
+// in another way then prefilled the whole turn again.
+TEST_F(ResumeTest, LiveResumesAtAPromptsEndWhereNothingIsStoredAtTheCutBefore) {
+  rules.leave_grid = true;
+  Checkpoint end = At(195, 7, CheckpointClass::kEnd);
+  end.logits_bytes = 4;
+  match.checkpoints = {At(100, 7, CheckpointClass::kReply), end};
+  rules.snapshot_needs_slot = false;
+  ExpectPoint(Choose(Counting(400), Counting(10)), Kind::kRestore, 195);
+  match.checkpoints = {At(192), end};
+  ExpectPoint(Choose(Counting(400), Counting(10)), Kind::kRestore, 192);
 }
 
 TEST_F(ResumeTest, LiveResumesAtAnEditInsideAMessage) {

@@ -6,7 +6,7 @@
 #include "cache/checkpoint_cache.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::saving_test {
 namespace {
 
 constexpr double kSlow = 100;  // milliseconds per token: everything is worth saving
@@ -393,4 +393,4 @@ TEST(Saving, AnotherClientsThingsStayOnTheDisk) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::saving_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::segment_index_test {
 namespace {
 
 constexpr NamespaceId kClient = 1;
@@ -108,4 +108,4 @@ TEST_F(SegmentIndexTest, WhatComesBeforeAGapMustBeStored) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::segment_index_test

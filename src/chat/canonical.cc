@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "base/json.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
 
 constexpr std::string_view kBillingHeader = "x-anthropic-billing-header:";
 constexpr std::string_view kBlanks = " \t";
-constexpr std::string_view kLineSpace = " \t\r\n";
 constexpr std::array<std::string_view, 3> kNotOfTools = {"cache_control", "id", "metadata"};
 
 std::string_view WithoutFront(std::string_view text, std::string_view characters) {

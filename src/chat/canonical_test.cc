@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::canonical_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -118,4 +118,4 @@ TEST(SortedJsonText, IsTheSameWhateverTheOrderOfKeys) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::canonical_test

@@ -7,7 +7,7 @@
 
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::text_parts_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -95,4 +95,4 @@ TEST(TextParts, ATemplateThatTakesPartsSaysWhatStandsBetweenThem) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::text_parts_test

@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "chat/parse/limited_json.h"
 
-namespace cairn {
+namespace cairn::tools_test {
 namespace {
 
 std::string Named(const std::string& name) {
@@ -107,4 +107,4 @@ TEST(JsonLimits, OfAValueAreThoseOfItsText) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::tools_test

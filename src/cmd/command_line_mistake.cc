@@ -18,7 +18,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view kServe = "serve";
 constexpr const char* kServeAModel = "to serve a model: cairn serve -m ";
 
 // A name that people know from another program, and ours.
@@ -69,11 +68,6 @@ bool IsModelFile(std::string_view word) {
   return word.ends_with(".gguf");
 }
 
-bool IsFlag(std::string_view word) {
-  return word.size() > 1 && word[0] == '-' &&
-         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
-}
-
 std::string FlagIn(const std::string& word) {
   return word.substr(0, word.find('='));
 }
@@ -83,7 +77,7 @@ std::string WithoutDashes(std::string_view flag) {
 }
 
 bool Knows(const CLI::App& app, const std::string& flag) {
-  if (app.get_name() == kServe && OwnLlamaFlags().Find(flag).flag != nullptr) return true;
+  if (app.get_name() == kServeCommand && OwnLlamaFlags().Find(flag).flag != nullptr) return true;
   return app.get_option_no_throw(SpellOutShortFlags({flag}).front()) != nullptr;
 }
 
@@ -104,7 +98,7 @@ std::string NearestFlag(const CLI::App& app, const std::string& flag) {
   for (const CLI::Option* option : ShownOptions(app)) {
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   }
-  if (app.get_name() == kServe) {
+  if (app.get_name() == kServeCommand) {
     for (std::string& name : NamesOfLlamaServer()) names.push_back(std::move(name));
   }
   const std::string nearest = NearestWord(WithoutDashes(flag), names);
@@ -113,7 +107,7 @@ std::string NearestFlag(const CLI::App& app, const std::string& flag) {
 
 // Returns the text behind the name of an unknown flag; it may be empty.
 std::string HintOf(const CLI::App& app, const std::string& flag) {
-  const bool serves = app.get_name() == kServe;
+  const bool serves = app.get_name() == kServeCommand;
   std::string meant(serves ? HereOf(flag, kOtherFlags) : "");
   // One dash before a long name would be a row of short flags.
   if (meant.empty() && Knows(app, "-" + flag)) meant = "-" + flag;
@@ -139,7 +133,7 @@ std::string OfFlagBeforeCommand(const Reached& reached, const std::string& flag)
     const std::string way = reached.way + " " + sub->get_name();
     return flag + " is a flag of " + way + DidYouMean(way + " " + flag + " …");
   }
-  const CLI::App* const serve = reached.app->get_subcommand_no_throw(std::string(kServe));
+  const CLI::App* const serve = reached.app->get_subcommand_no_throw(std::string(kServeCommand));
   return OfFlag(serve != nullptr ? *serve : *reached.app, flag);
 }
 
@@ -147,13 +141,13 @@ std::string OfCommand(const Reached& reached) {
   const std::vector<std::string> commands = CommandsOf(*reached.app);
   const std::string list = "the commands are " + JoinNames(commands);
   // Other programs of ours, such as cairn-lab, serve no model.
-  const bool serves = reached.app->get_subcommand_no_throw(std::string(kServe)) != nullptr;
+  const bool serves = reached.app->get_subcommand_no_throw(std::string(kServeCommand)) != nullptr;
   if (reached.rest.empty()) {
     return "a command is missing: " + list +
            (serves ? "; " + std::string(kServeAModel) + "model.gguf" : "");
   }
   const std::string& word = reached.rest.front();
-  if (IsFlag(word)) return OfFlagBeforeCommand(reached, FlagIn(word));
+  if (IsFlagWord(word)) return OfFlagBeforeCommand(reached, FlagIn(word));
   if (serves && IsModelFile(word)) return kServeAModel + word;
   std::string meant(serves ? HereOf(word, kOtherCommands) : "");
   if (meant.empty()) meant = NearestWord(word, commands);
@@ -165,16 +159,16 @@ std::string OfCommand(const Reached& reached) {
 std::string OfArguments(const Reached& reached) {
   for (const std::string& word : reached.rest) {
     const std::string flag = FlagIn(word);
-    const bool has_one_dash = IsFlag(flag) && flag[1] != '-' && flag.size() > 2;
+    const bool has_one_dash = IsFlagWord(flag) && flag[1] != '-' && flag.size() > 2;
     if (has_one_dash && !Knows(*reached.app, flag) && Knows(*reached.app, "-" + flag)) {
       return OfFlag(*reached.app, flag);
     }
   }
   const std::vector<std::string> left = reached.app->remaining();
   for (const std::string& word : left) {
-    if (IsFlag(word)) return OfFlag(*reached.app, FlagIn(word));
+    if (IsFlagWord(word)) return OfFlag(*reached.app, FlagIn(word));
   }
-  if (reached.app->get_name() != kServe) return "";
+  if (reached.app->get_name() != kServeCommand) return "";
   const auto model = std::find_if(left.begin(), left.end(), IsModelFile);
   if (model == left.end()) return "";
   return *model + " follows no flag" + DidYouMean(reached.way + " -m " + *model);
@@ -205,7 +199,7 @@ std::string CommandLineMistake(const CLI::App& app, const std::vector<std::strin
   const Reached reached = Reach(app, arguments);
   std::string why = reached.needs_command() ? OfCommand(reached) : OfArguments(reached);
   if (why.empty()) why = error.what() + HintOfValue(error.what());
-  const std::string page = reached.app->get_name() == kServe ? "docs/flags.md and " : "";
+  const std::string page = reached.app->get_name() == kServeCommand ? "docs/flags.md and " : "";
   return reached.way + ": " + HideKeys(std::move(why), arguments) + " (see " + page + reached.way +
          " --help)";
 }

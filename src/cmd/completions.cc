@@ -36,7 +36,7 @@ std::string WayBehind(const ManualCommand& command, const CLI::App& app) {
 }
 
 // Quotes a text with single quotes; `quote` is the shell's escape of one.
-std::string Quoted(const std::string& text, const std::string& quote) {
+std::string ShellQuoted(const std::string& text, const std::string& quote) {
   std::string safe = "'";
   for (const char c : text) {
     if (c == '\'') {
@@ -50,7 +50,7 @@ std::string Quoted(const std::string& text, const std::string& quote) {
 
 // Returns the `offers` for which `wanted` is true, each after a space.
 template <typename Wanted>
-std::string Words(const std::vector<Offer>& offers, Wanted wanted) {
+std::string OfferWords(const std::vector<Offer>& offers, Wanted wanted) {
   std::string words;
   for (const Offer& offer : offers) {
     if (wanted(offer)) words += " " + offer.word;
@@ -80,7 +80,7 @@ std::string Ways(const CLI::App& app, const std::string& separator) {
 std::string Described(const Offer& offer) {
   std::string word;
   for (const char c : offer.word) word += (c == ':' ? "\\:" : std::string(1, c));
-  return Quoted(word + ":" + offer.description, "'\\''");
+  return ShellQuoted(word + ":" + offer.description, "'\\''");
 }
 
 }  // namespace
@@ -101,8 +101,8 @@ std::string BashCompletion(const CLI::App& app) {
       "  case \"$way\" in\n";
   for (const ManualCommand& command : ManualCommands(app)) {
     const std::vector<Offer> offers = Offers(*command.app);
-    text += "    \"" + WayBehind(command, app) + "\") offered=\"" + Words(offers, IsAny) +
-            "\" valued=\"" + Words(offers, TakesValue) + "\" ;;\n";
+    text += "    \"" + WayBehind(command, app) + "\") offered=\"" + OfferWords(offers, IsAny) +
+            "\" valued=\"" + OfferWords(offers, TakesValue) + "\" ;;\n";
   }
   return text +
          "  esac\n"
@@ -135,7 +135,8 @@ std::string ZshCompletion(const CLI::App& app) {
       (offer.is_flag ? flags : commands) += "    " + Described(offer) + "\n";
     }
     text += "  (\"" + WayBehind(command, app) + "\")\n  commands=(\n" + commands +
-            "  )\n  flags=(\n" + flags + "  )\n  valued=(" + Words(offers, TakesValue) + " ) ;;\n";
+            "  )\n  flags=(\n" + flags + "  )\n  valued=(" + OfferWords(offers, TakesValue) +
+            " ) ;;\n";
   }
   // _describe offers entries marked as flags only after a dash.
   return text +
@@ -175,7 +176,7 @@ std::string FishCompletion(const CLI::App& app) {
         text += "-s " + offer.word.substr(1);
       }
       text += (offer.takes_value ? " -r" : "");
-      text += " -d " + Quoted(offer.description, "\\'") + "\n";
+      text += " -d " + ShellQuoted(offer.description, "\\'") + "\n";
     }
   }
   return text;

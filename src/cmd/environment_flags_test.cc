@@ -7,7 +7,7 @@
 
 #include "cmd/serve/serve.h"
 
-namespace cairn {
+namespace cairn::environment_flags_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -162,4 +162,4 @@ TEST(EnvironmentFlags, ShowInTheHelp) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::environment_flags_test

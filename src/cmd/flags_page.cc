@@ -32,7 +32,7 @@ std::string Cell(const std::string& text) {
   return safe;
 }
 
-std::string Names(const CLI::Option& option) {
+std::string FlagNames(const CLI::Option& option) {
   if (!option.nonpositional()) return "`" + option.get_name() + "`";
   std::string names;
   for (const std::string& flag : FlagsOf(option))
@@ -40,8 +40,8 @@ std::string Names(const CLI::Option& option) {
   return names;
 }
 
-std::string Row(const CLI::Option& option) {
-  std::string row = "| " + Names(option) + " | " + Cell(option.get_description());
+std::string OptionRow(const CLI::Option& option) {
+  std::string row = "| " + FlagNames(option) + " | " + Cell(option.get_description());
   if (option.get_required()) row += " (required)";
   row += EnvironmentNote(option) + " | ";
   if (!option.get_default_str().empty()) row += "`" + option.get_default_str() + "`";
@@ -53,7 +53,7 @@ std::string Section(const ManualCommand& command) {
   for (const OptionsUnder& under : OptionsByHeading(*command.app)) {
     text +=
         "\n### " + under.heading + "\n\n| flag | what it does | default |\n| --- | --- | --- |\n";
-    for (const CLI::Option* option : under.options) text += Row(*option);
+    for (const CLI::Option* option : under.options) text += OptionRow(*option);
   }
   if (const std::string footer = command.app->get_footer(); !footer.empty()) {
     text += "\n```\n" + footer.substr(footer.find_first_not_of('\n'));

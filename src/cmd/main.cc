@@ -16,7 +16,7 @@
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
 #include "cmd/rpc/rpc_server.h"
-#include "cmd/serve/device/devices_list.h"
+#include "cmd/serve/device/device_flags.h"
 #include "cmd/serve/key_flags.h"
 #include "cmd/serve/models/cached_models.h"
 #include "cmd/serve/models/serve_models.h"
@@ -62,7 +62,7 @@ int Tell(const std::string& what, const CLI::App& app) {
 
 int Serve(ServeOptions options, const CLI::App& serve) {
   if (!NamesModel(options) && !options.models.given()) {
-    options.models.cached = !CachedModels().empty();
+    options.models.cached = CachedModels();
   }
   if (options.models.given()) return RunServeModels(options, GivenFlags(serve));
   return RunServe(options);

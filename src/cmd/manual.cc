@@ -45,7 +45,7 @@ std::string PageName(std::string way) {
   return way;
 }
 
-std::string Names(const CLI::Option& option) {
+std::string TroffNames(const CLI::Option& option) {
   if (!option.nonpositional()) return "\\fI" + Troff(option.get_name()) + "\\fR";
   std::string names;
   for (const std::string& flag : FlagsOf(option)) {
@@ -55,7 +55,7 @@ std::string Names(const CLI::Option& option) {
 }
 
 std::string OptionEntry(const CLI::Option& option) {
-  std::string entry = ".TP\n" + Names(option);
+  std::string entry = ".TP\n" + TroffNames(option);
   if (option.nonpositional() && option.get_items_expected_max() > 0) {
     entry += " \\fI" + Troff(option.get_type_name()) + "\\fR";
   }
@@ -71,7 +71,7 @@ std::string OptionEntry(const CLI::Option& option) {
 std::string Synopsis(const ManualCommand& command) {
   std::string text = ".SH SYNOPSIS\n.B " + Troff(command.way) + "\n[\\fIoptions\\fR]";
   for (const CLI::Option* option : ShownOptions(*command.app)) {
-    if (!option->nonpositional()) text += " " + Names(*option);
+    if (!option->nonpositional()) text += " " + TroffNames(*option);
   }
   if (!ShownSubcommands(*command.app).empty()) text += " \\fIcommand\\fR ...";
   return text + "\n";

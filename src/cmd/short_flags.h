@@ -6,9 +6,16 @@
 #define CAIRN_CMD_SHORT_FLAGS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cairn {
+
+// The subcommand of the server.
+inline constexpr std::string_view kServeCommand = "serve";
+
+// Whether a word of a command line is a flag: "-c", "--ctx-size"; not "-" or "-1".
+bool IsFlagWord(std::string_view word);
 
 // Returns `arguments` with every such spelling replaced by the name here. What has no flag here, or
 // is translated, stays.

@@ -21,6 +21,11 @@ struct TextModels {
   std::unique_ptr<const Rerank> rerank;  // uses `reranker`
 };
 
+// For an encoder this disables states, on disk too, and enables embeddings, or reranking if the
+// model does that, unless `options` enable either. Does nothing for other models.
+// kInvalidArgument names a flag that such a model cannot be served with.
+Status ServeTextsAlone(const LlamaEngine& engine, ServeOptions* options);
+
 // Creates the contexts that the flags enable and sets them in `served`, together with the
 // vocabulary's tokens for /infill. `engine` and `models` outlive `served`; `llama` are the options
 // that the model was loaded with.

@@ -13,16 +13,16 @@
 namespace cairn {
 namespace {
 
-constexpr double kMib = 1024.0 * 1024;
+constexpr double kBytesPerMib = 1024.0 * 1024;
 constexpr size_t kBarWidth = 24;
 // Lines of the screen above the list of requests.
 constexpr size_t kOtherLines = 9;
 
 std::string SizeText(double bytes) {
   std::array<char, 32> text{};
-  const bool large = bytes >= 1024 * kMib;
-  std::snprintf(text.data(), text.size(), "%.1f %s", bytes / (large ? 1024 * kMib : kMib),
-                large ? "GiB" : "MiB");
+  const bool large = bytes >= 1024 * kBytesPerMib;
+  std::snprintf(text.data(), text.size(), "%.1f %s",
+                bytes / (large ? 1024 * kBytesPerMib : kBytesPerMib), large ? "GiB" : "MiB");
   return text.data();
 }
 
@@ -121,7 +121,7 @@ std::string RequestLine(const Json& request) {
   return line + explanation.at("sentence").get<std::string>();
 }
 
-std::string Shown(const TopInput& input) {
+std::string ShownView(const TopInput& input) {
   const Json cache = Json::parse(input.cache);
   const Json requests = Json::parse(input.requests).at("requests");
   std::vector<std::string> lines = {"cairn at " + std::string(input.url), ""};
@@ -149,7 +149,7 @@ std::string Shown(const TopInput& input) {
 
 Result<std::string> TopView(const TopInput& input) {
   try {
-    return Shown(input);
+    return ShownView(input);
   } catch (const Json::exception& error) {
     return Fail(ErrorCode::kCorrupt, "the server at " + std::string(input.url) +
                                          " did not answer like a Cairn server: " + error.what());

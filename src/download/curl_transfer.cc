@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/process/try_work.h"
+#include "base/white_space.h"
 #include "download/web_url.h"
 
 namespace cairn {
@@ -29,14 +30,6 @@ std::string AuthoritiesFile() {
     if (std::filesystem::exists(path, error)) return path;
   }
   return "";
-}
-
-std::string_view Trimmed(std::string_view text) {
-  while (!text.empty() && std::string_view(" \t\r\n").find(text.front()) != text.npos)
-    text.remove_prefix(1);
-  while (!text.empty() && std::string_view(" \t\r\n").find(text.back()) != text.npos)
-    text.remove_suffix(1);
-  return text;
 }
 
 // The state that the callbacks of one request share.

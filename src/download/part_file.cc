@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-tl::unexpected<Error> Refused(const std::string& path, int number) {
+tl::unexpected<Error> RefusedFile(const std::string& path, int number) {
   const bool full = number == ENOSPC || number == EDQUOT;
   return Fail(full ? ErrorCode::kNoSpace : ErrorCode::kUnavailable,
               "\"" + path + "\": " + std::generic_category().message(number));
@@ -29,11 +29,11 @@ std::string BootId() {
 Status SyncFolderOf(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return Refused(folder, errno);
+  if (descriptor < 0) return RefusedFile(folder, errno);
   const bool failed = fsync(descriptor) != 0 && errno != EINVAL;
   const int number = errno;
   close(descriptor);
-  if (failed) return Refused(folder, number);
+  if (failed) return RefusedFile(folder, number);
   return {};
 }
 
@@ -59,12 +59,12 @@ PartFile::~PartFile() {
 Result<std::unique_ptr<PartFile>> PartFile::Open(const std::string& path) {
   const std::string part = path + ".cairn-part";
   const int descriptor = open(part.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor < 0) return Refused(part, errno);
+  if (descriptor < 0) return RefusedFile(part, errno);
   struct stat found = {};
   if (fstat(descriptor, &found) != 0) {
     const int number = errno;
     close(descriptor);
-    return Refused(part, number);
+    return RefusedFile(part, number);
   }
   std::unique_ptr<PartFile> file(
       new PartFile(path, descriptor, static_cast<uint64_t>(found.st_size)));
@@ -85,7 +85,7 @@ Status PartFile::Restart(const std::string& etag) {
   std::remove(note_path_.c_str());
   etag_.clear();
   certain_ = false;
-  if (ftruncate(descriptor_, 0) != 0) return Refused(part_path_, errno);
+  if (ftruncate(descriptor_, 0) != 0) return RefusedFile(part_path_, errno);
   bytes_ = 0;
   const bool strong = !etag.empty() && !etag.starts_with("W/");
   if (!strong) return {};
@@ -103,7 +103,7 @@ Status PartFile::Append(ByteSpan bytes) {
     const ssize_t written =
         pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(bytes_));
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return Refused(part_path_, written < 0 ? errno : EIO);
+    if (written <= 0) return RefusedFile(part_path_, written < 0 ? errno : EIO);
     bytes_ += static_cast<uint64_t>(written);
     bytes = bytes.subspan(static_cast<size_t>(written));
   }
@@ -111,8 +111,8 @@ Status PartFile::Append(ByteSpan bytes) {
 }
 
 Status PartFile::Finish() {
-  if (fsync(descriptor_) != 0) return Refused(part_path_, errno);
-  if (std::rename(part_path_.c_str(), path_.c_str()) != 0) return Refused(path_, errno);
+  if (fsync(descriptor_) != 0) return RefusedFile(part_path_, errno);
+  if (std::rename(part_path_.c_str(), path_.c_str()) != 0) return RefusedFile(path_, errno);
   std::remove(note_path_.c_str());
   return SyncFolderOf(path_);
 }

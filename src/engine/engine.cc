@@ -1,5 +1,8 @@
 #include "engine/engine.h"
 
+#include <array>
+#include <cstring>
+
 namespace cairn {
 
 std::string_view MemoryClassName(MemoryClass memory_class) {
@@ -14,6 +17,10 @@ std::string_view MemoryClassName(MemoryClass memory_class) {
       return "hybrid";
   }
   return "unknown";
+}
+
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 std::string_view SamplingStepName(SamplingStep step) {
@@ -59,6 +66,29 @@ const std::vector<SamplingStep>& AllSamplingSteps() {
     return all;
   }();
   return steps;
+}
+
+std::optional<SamplingStep> FindSamplingStep(std::string_view name) {
+  constexpr std::array<std::pair<std::string_view, SamplingStep>, 7> kOtherNames = {
+      {{"typical_p", SamplingStep::kTypicalP},
+       {"typical", SamplingStep::kTypicalP},
+       {"top-k", SamplingStep::kTopK},
+       {"top-p", SamplingStep::kTopP},
+       {"nucleus", SamplingStep::kTopP},
+       {"min-p", SamplingStep::kMinP},
+       {"temp", SamplingStep::kTemperature}}};
+  for (const SamplingStep step : AllSamplingSteps()) {
+    if (SamplingStepName(step) == name) return step;
+  }
+  for (const auto& [other, step] : kOtherNames) {
+    if (other == name) return step;
+  }
+  return std::nullopt;
+}
+
+std::optional<SamplingStep> SamplingStepOfLetter(char letter) {
+  const size_t at = kSamplingLetters.find(letter);
+  return at == std::string_view::npos ? std::nullopt : std::optional(AllSamplingSteps().at(at));
 }
 
 std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens) {

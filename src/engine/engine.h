@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -142,6 +143,11 @@ std::string_view SamplingStepName(SamplingStep step);
 const std::vector<SamplingStep>& UsualSamplingOrder();
 // All steps.
 const std::vector<SamplingStep>& AllSamplingSteps();
+// Finds a step by its name, or by another one that llama-server takes too: "typical", "temp".
+std::optional<SamplingStep> FindSamplingStep(std::string_view name);
+// A letter for each step, in the order of AllSamplingSteps(): llama-server's `--sampler-seq`.
+inline constexpr std::string_view kSamplingLetters = "edskypmxtia";
+std::optional<SamplingStep> SamplingStepOfLetter(char letter);
 
 // Penalizes repetition of whole sequences of tokens (DRY).
 struct DryParams {
@@ -205,6 +211,9 @@ class Sampler {
   // Returns those of the last Sample, likeliest first; empty if there are none to tell.
   virtual std::vector<Candidate> Candidates() const;
 };
+
+// Whether two rows of logits are the same, bit for bit.
+bool SameBits(const std::vector<float>& a, const std::vector<float>& b);
 
 // The part of a segment that Assemble uses: positions [begin, end), all of it or its front.
 struct SegmentPart {

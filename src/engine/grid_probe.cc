@@ -18,10 +18,6 @@ constexpr int kDensityMax = 3;
 // The least distance of two boundaries.
 constexpr size_t kBoundaryStepMin = 8;
 
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 }  // namespace
 
 // For each candidate several prompts, and each of them uncut (density 0) and cut (at each density);

@@ -10,7 +10,7 @@ namespace {
 // As llama-server allows.
 constexpr size_t kPaddingMax = 128;
 
-std::string Quoted(const Engine& engine, size_t token) {
+std::string QuotedPiece(const Engine& engine, size_t token) {
   if (token >= engine.info().vocab_size) return "missing";
   return "\"" + engine.Piece(static_cast<Token>(token), true) + "\"";
 }
@@ -18,8 +18,8 @@ std::string Quoted(const Engine& engine, size_t token) {
 Status Differs(const Engine& model, const Engine& draft, size_t token) {
   return Fail(ErrorCode::kInvalidArgument,
               "the draft model has another vocabulary: token " + std::to_string(token) + " is " +
-                  Quoted(draft, token) + " in " + draft.info().path + " and " +
-                  Quoted(model, token) + " in " + model.info().path +
+                  QuotedPiece(draft, token) + " in " + draft.info().path + " and " +
+                  QuotedPiece(model, token) + " in " + model.info().path +
                   "; a draft model must be of the same family");
 }
 

@@ -19,7 +19,7 @@
 
 #include "testing/events/zmq_consumer.h"
 
-namespace cairn {
+namespace cairn::kv_events_test {
 namespace {
 
 using test::EventConsumer;
@@ -306,4 +306,4 @@ TEST_F(KvEventsTest, NoTokenIsInAPseudonymousStream) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::kv_events_test

@@ -10,7 +10,7 @@
 #include "testing/base/played_share.h"
 #include "testing/events/event_consumer.h"
 
-namespace cairn {
+namespace cairn::part_table_test {
 namespace {
 
 using test::EventConsumer;
@@ -321,4 +321,4 @@ TEST(PartTable, AConsumerKnowsThePrefixesOfAllResumableParts) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::part_table_test

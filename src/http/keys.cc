@@ -113,6 +113,13 @@ bool ApiKeys::IsAdmin(Number number) const {
   return number > 0 && number <= keys_.size() && keys_[number - 1].is_admin;
 }
 
+bool ApiKeys::IsAdminOrOnly(Number number) const {
+  if (IsAdmin(number)) return true;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (number == 0 || number > keys_.size() || !keys_[number - 1].valid) return false;
+  return std::count_if(keys_.begin(), keys_.end(), [](const Key& key) { return key.valid; }) == 1;
+}
+
 bool ApiKeys::has_admin() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return std::any_of(keys_.begin(), keys_.end(), [](const Key& key) { return key.is_admin; });

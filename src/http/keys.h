@@ -63,6 +63,8 @@ class ApiKeys {
   // with every key.
   Number Match(std::string_view given) const;
   bool IsAdmin(Number number) const;
+  // Whether it is an admin's, or the only accepted key: there are no clients of others then.
+  bool IsAdminOrOnly(Number number) const;
   bool has_admin() const;
   // Returns an accepted key, an admin's if there is one; empty if there are none.
   std::string AnyText() const;

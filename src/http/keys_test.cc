@@ -103,6 +103,19 @@ TEST(Keys, EachHasItsOwnShareOfRequestsAtWork) {
   EXPECT_NE(load.Enter(1, 2), nullptr);
 }
 
+TEST(Keys, TheOnlyKeyIsKnownAsSuch) {
+  const auto keys = *ApiKeys::Make({"one"});
+  EXPECT_TRUE(keys->IsAdminOrOnly(1));
+  EXPECT_FALSE(keys->IsAdmin(1));
+  EXPECT_FALSE(keys->IsAdminOrOnly(0));
+  EXPECT_FALSE(keys->IsAdminOrOnly(2));
+  ASSERT_TRUE(keys->Replace(ApiKeys::Texts{{"one"}, {"two"}}));
+  EXPECT_FALSE(keys->IsAdminOrOnly(1));
+  EXPECT_TRUE(keys->IsAdminOrOnly(2));
+  ASSERT_TRUE(keys->Replace(std::vector<std::string>{"three"}));
+  EXPECT_FALSE(keys->IsAdminOrOnly(1)) << "it is no longer accepted";
+}
+
 TEST(Keys, AdminKeysAreKeysAndKeepTheirRankUntilTheyAreReplaced) {
   const auto keys = *ApiKeys::Make(ApiKeys::Texts{{"one", "both"}, {"two", "both"}});
   EXPECT_EQ(keys->size(), 3u);

@@ -16,18 +16,6 @@ int HexValue(char c) {
   return -1;
 }
 
-// Returns the segments between the slashes, still encoded. REQUIRES: `path` starts with a slash.
-std::vector<std::string_view> Split(std::string_view path) {
-  std::vector<std::string_view> segments;
-  path.remove_prefix(1);
-  for (;;) {
-    const size_t slash = path.find('/');
-    segments.push_back(path.substr(0, slash));
-    if (slash == std::string_view::npos) return segments;
-    path.remove_prefix(slash + 1);
-  }
-}
-
 bool IsCapture(std::string_view segment) {
   return segment.starts_with(':');
 }
@@ -41,6 +29,16 @@ bool Matches(const std::vector<std::string>& pattern, const std::vector<std::str
 }
 
 }  // namespace
+
+std::vector<std::string_view> PathSegments(std::string_view path) {
+  std::vector<std::string_view> segments;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // the slash
+    segments.push_back(path.substr(0, path.find('/')));
+    path.remove_prefix(segments.back().size());
+  }
+  return segments;
+}
 
 std::string PercentDecode(std::string_view text) {
   std::string decoded;
@@ -88,7 +86,7 @@ size_t Router::Add(std::string method, std::string_view pattern) {
   CHECK(pattern.starts_with('/'));
   Route route;
   route.method = std::move(method);
-  for (std::string_view segment : Split(pattern)) {
+  for (std::string_view segment : PathSegments(pattern)) {
     route.segments.emplace_back(segment);
     route.has_captures = route.has_captures || IsCapture(segment);
   }
@@ -122,7 +120,7 @@ RouteMatch Router::FindExactly(std::string_view method, std::string_view path) c
   RouteMatch match;
   if (!path.starts_with('/')) return match;
   std::vector<std::string> segments;
-  for (std::string_view segment : Split(path)) segments.push_back(PercentDecode(segment));
+  for (std::string_view segment : PathSegments(path)) segments.push_back(PercentDecode(segment));
 
   std::vector<std::string> allowed;
   const std::string_view wanted = method == "HEAD" ? "GET" : method;

@@ -20,6 +20,10 @@ namespace cairn {
 // stays unchanged.
 std::string PercentDecode(std::string_view text);
 
+// Returns the segments between the slashes, still encoded. REQUIRES: `path` is empty or starts with
+// a slash.
+std::vector<std::string_view> PathSegments(std::string_view path);
+
 // Returns the path of a request target, without query and fragment, and without "http://host" if
 // the client sent that too. Still percent-encoded.
 std::string_view TargetPath(std::string_view target);

@@ -117,7 +117,7 @@ Begun Begin(const std::string& prefix, Served& served, const ChatService& servic
   served.running.Add(begun.identity.id, NamespaceOf(request), chat->generation);
   begun.record = Record(served, service, request, begun.identity, std::move(chat->explained),
                         chat->generation.get());
-  if (explain) chat->record = begun.record;
+  if (begun.record->Tells(explain)) chat->record = begun.record;
   return begun;
 }
 
@@ -141,8 +141,8 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
                              const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error());
-  auto request =
-      ParseChatRequest(*body, served.defaults, service.MediaRulesUntil(http_request.gone));
+  auto request = ParseChatRequest(*body, served.defaults,
+                                  service.MediaRulesUntil(http_request.gone), service.grammars());
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &*request);
   const bool streams = request->stream;
@@ -164,7 +164,7 @@ HttpResponse Complete(const ChatService& service, Served& served, CompletionDial
                       const HttpRequest& http_request, ApiResult<CompletionRequest> request) {
   if (!request) return ErrorResponse(request.error());
   if (!served.grammar.empty() && request->params.sampling.grammar == nullptr) {
-    auto grammar = Grammar::Parse(served.grammar);
+    auto grammar = ParsedGrammar(service.grammars(), served.grammar);
     if (!grammar) return ErrorResponse(ToApiError(grammar.error()));
     request->params.sampling.grammar = std::move(*grammar);
   }
@@ -175,7 +175,7 @@ HttpResponse Complete(const ChatService& service, Served& served, CompletionDial
   served.running.Add(started->identity.id, NamespaceOf(http_request), started->generation);
   const auto record = Record(served, service, http_request, started->identity,
                              std::move(started->explained), started->generation.get());
-  if (started->options.explain) started->record = record;
+  if (record->Tells(started->options.explain)) started->record = record;
   if (!streams) return WholeResponse(CollectCompletion(*started, http_request.gone), *record);
   const auto failure = FailureBeforeStream(served, http_request, started->generation.get());
   if (failure) return ErrorResponse(*failure);
@@ -204,8 +204,8 @@ HttpResponse Infill(const ChatService& service, Served& served, const HttpReques
 HttpResponse Messages(const ChatService& service, Served& served, const HttpRequest& http_request) {
   const auto body = ParseBody(http_request.body);
   if (!body) return ErrorResponse(body.error(), MessagesErrorBody);
-  auto request =
-      ParseMessagesRequest(*body, served.defaults, service.MediaRulesUntil(http_request.gone));
+  auto request = ParseMessagesRequest(
+      *body, served.defaults, service.MediaRulesUntil(http_request.gone), service.grammars());
   if (!request) return ErrorResponse(request.error(), MessagesErrorBody);
   UseGrammar(served, &*request);
   const bool streams = request->stream;
@@ -246,9 +246,9 @@ HttpResponse Responses(const ChatService& service, Served& served,
   if (!resolved) return ErrorResponse(resolved.error());
   auto previous = FindPreviousResponse(*body, name_space, served.responses.get());
   if (!previous) return ErrorResponse(previous.error());
-  auto request = ParseResponsesRequest(*body, served.defaults,
-                                       *previous ? (*previous)->turns() : ResponseTurns(),
-                                       service.MediaRulesUntil(http_request.gone));
+  auto request = ParseResponsesRequest(
+      *body, served.defaults, *previous ? (*previous)->turns() : ResponseTurns(),
+      service.MediaRulesUntil(http_request.gone), service.grammars());
   if (!request) return ErrorResponse(request.error());
   UseGrammar(served, &request->chat);
   const bool streams = request->chat.stream;
@@ -316,7 +316,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
   server->Handle("GET", "/slots",
                  WhenLoaded(served, [=](const ChatService& service, const HttpRequest&) {
                    if (!served->shows_slots) return ErrorResponse(ToApiError(hidden));
-                   return ToResponse(SlotsBody(service, served->model));
+                   return ToResponse(SlotsBody(service));
                  }));
   server->Handle(
       "POST", "/slots/:id",
@@ -340,7 +340,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
                    return ToResponse(SetAdaptersBody(request.body, service.engine().adapter_sets(),
                                                      NamespaceOf(request)));
                  }),
-      HttpAccess::kAdmin);
+      HttpAccess::kAdminOfMany);
   server->Handle(
       "GET", "/metrics",
       WhenLoaded(served, [served](const ChatService& service, const HttpRequest&) {
@@ -348,6 +348,7 @@ void AddStateRoutes(HttpServer* server, Served* served) {
             served->model.version, served->model.alias,        service.stats(),
             service.span_stats(),  served->request_log.whys(), served->drain.state().draining};
         input.refusals = served->refusals.counts();
+        input.texts = served->TextsComputed();
         if (served->kv_events != nullptr) input.kv_events = served->kv_events->stats();
         // While the server stops, there are no cache statistics.
         static_cast<void>(
@@ -482,19 +483,18 @@ void AddModelRoutes(HttpServer* server, const Served* served) {
 }
 
 void AddEmbeddingsRoutes(HttpServer* server, Served* served) {
-  server->Handle("POST", "/embedding",
-                 WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
-                   return ToResponse(NativeEmbeddingsBody(service.engine(), served->embedder,
-                                                          request.body, request.gone));
-                 }));
-  for (const char* path : {"/v1/embeddings", "/embeddings"}) {
-    server->Handle(
-        "POST", path,
-        WhenOpen(served, [served](const ChatService& service, const HttpRequest& request) {
-          return ToResponse(EmbeddingsBody(service.engine(), served->embedder, served->model.alias,
-                                           request.body, request.gone));
-        }));
-  }
+  const auto answer = [served](bool native) {
+    return WhenOpen(served, [=](const ChatService& service, const HttpRequest& request) {
+      const EmbeddingsMedia media{&service, NamespaceOf(request), served->encode_medium};
+      return ToResponse(native ? NativeEmbeddingsBody(service.engine(), served->embedder,
+                                                      request.body, request.gone, media)
+                               : EmbeddingsBody(service.engine(), served->embedder,
+                                                served->model.alias, request.body, request.gone,
+                                                media));
+    });
+  };
+  server->Handle("POST", "/v1/embeddings", answer(false));
+  for (const char* path : {"/embeddings", "/embedding"}) server->Handle("POST", path, answer(true));
 }
 
 void AddRerankRoutes(HttpServer* server, Served* served) {

@@ -40,7 +40,9 @@ struct Served {
   // The message of the 503 answers until `service` is set. The text must live as long as the
   // program.
   std::atomic<const char*> not_ready = "Loading model";
-  Embedder* embedder = nullptr;         // null: not configured
+  Embedder* embedder = nullptr;  // null: not configured
+  // Returns the rows of a medium in a text to embed. Empty without a projector. Any thread.
+  std::function<Result<EncodedPieces>(NamespaceId key, const Medium& medium)> encode_medium;
   const Rerank* rerank = nullptr;       // null: not configured
   InfillOptions infill;                 // without tokens, /infill answers 501
   const KvEvents* kv_events = nullptr;  // null: none are published
@@ -64,6 +66,13 @@ struct Served {
   SteadyClock clock;
   Drain drain{&clock};
   Refusals refusals{&clock};
+
+  TextCounts TextsComputed() const {
+    TextCounts counts;
+    if (embedder != nullptr) counts += embedder->counts();
+    if (rerank != nullptr) counts += rerank->counts();
+    return counts;
+  }
 };
 
 // REQUIRES: before server->Bind().

@@ -87,7 +87,6 @@ class HttpServer::Impl {
   void CheckKey(const httplib::Request& request, Exchange* exchange) const;
   void CheckLoad(const httplib::Request& request, Exchange* exchange) const;
   void TakeSeat(httplib::Request& request, Exchange* exchange) const;
-  std::string TooBig(const std::string& how) const;
   void CheckBody(httplib::Request& request, Exchange* exchange) const;
   void Answer(const httplib::Request& in, httplib::Response& out) const;
   void SendStream(const httplib::Request& in, StreamBody stream, const std::string& content_type,
@@ -139,6 +138,7 @@ void HttpServer::Impl::InstallCallbacks() {
   parser_.set_pre_routing_handler([this](const httplib::Request&, httplib::Response& out) {
     const Exchange& exchange = *current_exchange;
     if (exchange.preflight && exchange.refusal_status == 0) {
+      if (exchange.cors_headers.empty()) Report(403, kForeignPage, *exchange.connection);
       out.status = 200;  // as llama-server; some clients take 204 for a refusal
       return HandlerResponse::Handled;
     }
@@ -169,7 +169,7 @@ void HttpServer::Impl::InstallCallbacks() {
       }
       const bool encoded = in.has_header("Content-Encoding");
       std::string message(preempted ? kPreemptedText : MessageFor(out.status, encoded));
-      if (out.status == 413) message = TooBig("is longer");
+      if (out.status == 413) message = TooBigText("is longer", options_.body_bytes_max);
       Report(out.status, message, *exchange.connection);
       WriteError(out.status, message, out);
     }
@@ -214,7 +214,8 @@ void HttpServer::Impl::Prepare(httplib::Request& request, Exchange* exchange) co
   if (exchange->preflight || exchange->refusal_status != 0) {
     // The refusal is set already.
   } else if (!exchange->match.path_known) {
-    exchange->RefuseWith(404, NoRouteText(route_names_, request.method, exchange->path));
+    NoRoute none = AnswerWithoutRoute(route_names_, request.method, exchange->path);
+    exchange->RefuseWith(none.status, std::move(none.message));
   } else if (!exchange->match.found) {
     exchange->RefuseWith(405, Shown(exchange->path) + " does not support the method " +
                                   request.method + ", only " + exchange->match.allow);
@@ -231,9 +232,12 @@ void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* e
   const std::string origin = request.get_header_value("Origin");
   exchange->cors_headers = CorsHeaders(options_.cors_origins, origin);
   const bool allowed = !exchange->cors_headers.empty();
-  if (allowed && request.method == "OPTIONS" && exchange->match.path_known &&
-      request.has_header("Access-Control-Request-Method")) {
-    exchange->preflight = true;
+  // Without CORS headers in the answer the browser sends no request, and says why to the page's
+  // author; a status of 400 or more would hide that reason.
+  exchange->preflight = !origin.empty() && request.method == "OPTIONS" &&
+                        exchange->match.path_known &&
+                        request.has_header("Access-Control-Request-Method");
+  if (allowed && exchange->preflight) {
     const Preflight wanted{
         request.get_header_value("Access-Control-Request-Headers"),
         request.get_header_value("Access-Control-Request-Private-Network") == "true"};
@@ -243,14 +247,10 @@ void HttpServer::Impl::CheckBrowser(const httplib::Request& request, Exchange* e
   }
   if (has_keys()) return;
   const std::string host = request.get_header_value("Host");
-  if (!origin.empty() && !allowed && !IsSameOrigin(origin, host)) {
-    exchange->RefuseWith(
-        403,
-        "requests from web pages of other sites are refused; allow an origin with --cors-origin");
+  if (!origin.empty() && !allowed && !exchange->preflight && !IsSameOrigin(origin, host)) {
+    exchange->RefuseWith(403, std::string(kForeignPage));
   } else if (!options_.insecure && !NamesLoopback(host, options_.host)) {
-    exchange->RefuseWith(403,
-                         "without an API key this server accepts only Host names of its own "
-                         "machine, such as localhost; start it with --api-key, or with --insecure");
+    exchange->RefuseWith(403, std::string(kForeignHost));
   }
 }
 
@@ -290,25 +290,21 @@ void HttpServer::Impl::TakeSeat(httplib::Request& request, Exchange* exchange) c
   exchange->refusal_headers.emplace_back("Retry-After", "1");
 }
 
-std::string HttpServer::Impl::TooBig(const std::string& how) const {
-  return "the request's body " + how + " than the " + std::to_string(options_.body_bytes_max) +
-         " bytes that --max-body allows";
-}
-
 void HttpServer::Impl::CheckKey(const httplib::Request& request, Exchange* exchange) const {
   if (!has_keys()) return;
   const HttpAccess access = routes_[exchange->match.route].access;
-  if (access == HttpAccess::kAdmin && exchange->key_number != 0 &&
-      !options_.keys->IsAdmin(exchange->key_number)) {
+  const ApiKeys::Number key = exchange->key_number;
+  const bool admits = access == HttpAccess::kAdmin
+                          ? options_.keys->IsAdmin(key)
+                          : access != HttpAccess::kAdminOfMany || options_.keys->IsAdminOrOnly(key);
+  if (key != 0 && !admits) {
     const std::string does = request.method + " " + Shown(exchange->path);
     exchange->RefuseWith(403, NeedsAdminText(does, options_.keys->has_admin()));
   }
-  if (exchange->key_number != 0) return;
+  if (key != 0) return;
   if (access == HttpAccess::kPublic || access == HttpAccess::kAlways) return;
-  const bool none =
-      request.get_header_value("Authorization").empty() && !request.has_header("x-api-key");
-  exchange->RefuseWith(401, std::string(none ? "an API key is required" : "the API key is wrong") +
-                                ": send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"");
+  exchange->RefuseWith(401, NeedsKeyText(!request.get_header_value("Authorization").empty() ||
+                                         request.has_header("x-api-key")));
   exchange->refusal_headers.emplace_back("WWW-Authenticate", "Bearer");
 }
 
@@ -329,7 +325,8 @@ void HttpServer::Impl::CheckBody(httplib::Request& request, Exchange* exchange) 
   if (!has_length) request.headers.emplace("Content-Length", "0");
   const uint64_t length = request.get_header_value_u64("Content-Length");
   if (length > options_.body_bytes_max && exchange->refusal_status == 0) {
-    exchange->RefuseWith(413, TooBig("has " + std::to_string(length) + " bytes, more"));
+    exchange->RefuseWith(
+        413, TooBigText("has " + std::to_string(length) + " bytes, more", options_.body_bytes_max));
   }
 }
 

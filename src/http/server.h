@@ -160,9 +160,10 @@ struct HttpServerOptions {
 
 enum class HttpAccess {
   kNeedsKey,
-  kAdmin,   // needs an admin's key where there are keys: it acts on all clients
-  kPublic,  // answered without a key too
-  kAlways,  // likewise, and even if all connections are in use, as /health is
+  kAdmin,        // needs an admin's key where there are keys: it acts on all clients
+  kAdminOfMany,  // likewise where there are several keys; llama-server asks for any key
+  kPublic,       // answered without a key too
+  kAlways,       // likewise, and even if all connections are in use, as /health is
 };
 
 // All Handle() calls come first, then Bind(), then Serve(). Stop() may be called from any thread.

@@ -40,6 +40,12 @@ inline std::string_view MessageFor(int status, bool encoded) {
   }
 }
 
+// Returns the message for a request without a key that is accepted. `has_key`: it has another one.
+inline std::string NeedsKeyText(bool has_key) {
+  return std::string(has_key ? "the API key is wrong" : "an API key is required") +
+         ": send \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"";
+}
+
 // Returns the message for a key that is none of an admin's. `does`: the method and the path.
 inline std::string NeedsAdminText(const std::string& does, bool has_admin) {
   return does + " acts on all clients and so needs an admin's key, which this one is not" +
@@ -48,6 +54,17 @@ inline std::string NeedsAdminText(const std::string& does, bool has_admin) {
               : ". The server has none yet: its owner names one with a line \"admin NAME KEY\" "
                 "in --api-key-file, or with --api-key-admin");
 }
+
+inline std::string TooBigText(const std::string& how, size_t bytes_max) {
+  return "the request's body " + how + " than the " + std::to_string(bytes_max) +
+         " bytes that --max-body allows";
+}
+
+inline constexpr std::string_view kForeignPage =
+    "requests from web pages of other sites are refused; allow an origin with --cors-origin";
+inline constexpr std::string_view kForeignHost =
+    "without an API key this server accepts only Host names of its own machine, such as localhost; "
+    "start it with --api-key, or with --insecure";
 
 inline constexpr std::string_view kPreemptedText =
     "the request came slowly, and its connection was needed for another key's: all connections of "

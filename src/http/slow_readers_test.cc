@@ -14,7 +14,7 @@
 #include "testing/http/test_connection.h"
 #include "testing/http/whole_server.h"
 
-namespace cairn {
+namespace cairn::slow_readers_test {
 namespace {
 
 using test::PlainConnection;
@@ -87,4 +87,4 @@ TEST(SlowReaders, GetAllOfTheirAnswersWhenTheyRead) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::slow_readers_test

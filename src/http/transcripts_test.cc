@@ -511,6 +511,7 @@ TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {
 TEST_F(TranscriptsTest, ThePage) {
   Serve(kText);
   for (const char* path : {"/", "/assets/0", "/assets/nothing"}) Get(path);
+  for (const char* path : {"/sw.js", "/_app/version.json", "/manifest.webmanifest"}) Get(path);
   ExpectTranscript("page");
 }
 
@@ -576,9 +577,7 @@ TEST_F(TranscriptsTest, WhatTheServerRefuses) {
 }
 
 TEST(Transcripts, ThereIsOneOfEveryRoute) {
-  HttpServerOptions options;
-  options.error_body = HttpErrorBody;
-  HttpServer server(options);
+  HttpServer server({.port = 0, .error_body = HttpErrorBody, .log = {}});
   Served served;
   AddRoutes(&server, &served);
   AddPageRoutes(&server, {});

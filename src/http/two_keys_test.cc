@@ -14,7 +14,7 @@
 #include "testing/base/memory_fs.h"
 #include "testing/http/whole_server.h"
 
-namespace cairn {
+namespace cairn::two_keys_test {
 namespace {
 
 using test::WholeServer;
@@ -138,4 +138,4 @@ TEST(TwoKeys, OneThatWantsEverythingLeavesTheOtherItsTurn) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::two_keys_test

@@ -18,7 +18,7 @@
 #include "testing/media/child_watch.h"
 #include "testing/media/media_files.h"
 
-namespace cairn {
+namespace cairn::child_media_decoder_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -449,4 +449,4 @@ TEST_F(ChildMediaDecoderTest, ACallThatWaitsTooLongForAnotherIsUnavailable) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::child_media_decoder_test

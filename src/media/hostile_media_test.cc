@@ -16,7 +16,7 @@
 #include "testing/media/media_files.h"
 #include "testing/media/zip_bomb.h"
 
-namespace cairn {
+namespace cairn::hostile_media_test {
 namespace {
 
 using Random = std::mt19937;
@@ -173,4 +173,4 @@ TEST(HostileMedia, OfTheMostPixelsAreDecoded) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::hostile_media_test

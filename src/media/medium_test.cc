@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::medium_test {
 namespace {
 
 std::shared_ptr<const Medium> Image(std::string_view file) {
@@ -47,4 +47,4 @@ TEST(Medium, IsTheNextOneOfItsListWhereItsPlaceWas) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::medium_test

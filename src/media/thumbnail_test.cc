@@ -10,7 +10,7 @@
 #include "media/image_size.h"
 #include "testing/media/media_files.h"
 
-namespace cairn {
+namespace cairn::thumbnail_test {
 namespace {
 
 using Pixel = std::array<uint8_t, 3>;
@@ -101,4 +101,4 @@ TEST(MakeThumbnail, IsASmallFileEvenOfNoise) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::thumbnail_test

@@ -24,7 +24,7 @@ constexpr std::array<NamedEviction, 6> kEvictions{{
     {{"value", "lowest probability of reuse * tokens to recompute / bytes"}, MakeValueEviction},
 }};
 
-std::string_view NameOf(const NamedEviction& eviction) {
+std::string_view EvictionName(const NamedEviction& eviction) {
   return eviction.policy.name;
 }
 
@@ -51,7 +51,7 @@ Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name) {
   }
   return Fail(ErrorCode::kInvalidArgument,
               "there is no eviction policy named '" + std::string(name) +
-                  "'; there are: " + JoinNames(std::views::transform(kEvictions, NameOf)));
+                  "'; there are: " + JoinNames(std::views::transform(kEvictions, EvictionName)));
 }
 
 std::vector<PolicySummary> EvictionSummaries() {

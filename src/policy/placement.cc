@@ -28,7 +28,7 @@ constexpr std::array<NamedPlacement, 8> kPlacements{{
     {{"user-turns", "after the system prefix, before every user message"}, MakeUserTurnsPlacement},
 }};
 
-std::string_view NameOf(const NamedPlacement& placement) {
+std::string_view PlacementName(const NamedPlacement& placement) {
   return placement.policy.name;
 }
 
@@ -67,7 +67,7 @@ Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name,
   }
   return Fail(ErrorCode::kInvalidArgument,
               "there is no placement policy named '" + std::string(name) +
-                  "'; there are: " + JoinNames(std::views::transform(kPlacements, NameOf)) +
+                  "'; there are: " + JoinNames(std::views::transform(kPlacements, PlacementName)) +
                   " (several may be joined with commas)");
 }
 

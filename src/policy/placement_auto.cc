@@ -7,11 +7,12 @@
 //    and tools   by expected reading          and answers    message           prompt
 //
 // Always: before and after each image or recording, the end of the last message (kQuery if the user
-// wrote it, and the end of the last query in a tool loop), the system prefix, before the last user
-// message and before a last tool result, the client's marks, the divergence of this prompt from the
-// stored ones, the last grid point inside the generation prompt, and a rung inside a last message
-// of the user's, a ubatch or a third of the message before its end: people edit that message, and
-// seldom its beginning. Tool results are not edited; a tool that is called again may say more.
+// wrote it, and the end of the last query in a tool loop; neither where replies follow the whole
+// prompt), the system prefix, before the last user message and before a last tool result, the
+// client's marks, the divergence of this prompt from the stored ones, the last grid point inside
+// the generation prompt, and a rung inside a long last message of the user's, a ubatch or a third
+// of the message before its end: people edit that message, and seldom its beginning. Tool results
+// are not edited; a tool that is called again may say more.
 //
 // Then, one after the other, the position that saves most. Let c be a position, p the checkpoint
 // before it and q the one after. A later prompt that diverges in [c, q) resumes from c instead of
@@ -54,6 +55,9 @@ constexpr double kSnapshotCostTokens = 20;
 // The rung is a third of the message from its end, in one of less than three ubatches. If the last
 // words were edited as often as the first, the middle would be best.
 constexpr size_t kEditedPart = 3;
+// One prompt in twenty edits the last words of its last message. In a shorter one the tokens that a
+// rung would save them are fewer than what its chunk and its copy cost all the others.
+constexpr size_t kRungTokensMin = 256;
 
 size_t CheckpointsMax(const PlacementInput& input) {
   if (input.bytes_budget == 0 || input.snapshot_bytes == 0) return kCheckpointsUsual;
@@ -75,8 +79,11 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   const bool user_last = !shape.turns.empty() && shape.turns.back().by_user;
   const size_t query_end = shape.query_end > 0 ? shape.query_end : user_last ? end : 0;
   std::vector<Placement> needed;
-  needed.push_back({end, query_end == end ? CheckpointClass::kQuery : CheckpointClass::kPrompt});
-  needed.push_back({query_end, CheckpointClass::kQuery});
+  // A reply that follows the whole prompt resumes at the prompt's own end.
+  if (!shape.reply_follows) {
+    needed.push_back({end, query_end == end ? CheckpointClass::kQuery : CheckpointClass::kPrompt});
+    needed.push_back({query_end, CheckpointClass::kQuery});
+  }
   needed.push_back({shape.header_end, CheckpointClass::kHeader});
   const auto last_user = std::find_if(shape.turns.rbegin(), shape.turns.rend(),
                                       [](const Turn& turn) { return turn.by_user; });
@@ -100,8 +107,10 @@ std::vector<Placement> Needed(const PlacementInput& input) {
   }
   if (user_last) {
     const size_t message_tokens = end - std::min(end, shape.turns.back().position);
-    needed.push_back({end - std::min(input.chunk_tokens, message_tokens / kEditedPart),
-                      CheckpointClass::kLadder});
+    if (message_tokens > kRungTokensMin) {
+      needed.push_back({end - std::min(input.chunk_tokens, message_tokens / kEditedPart),
+                        CheckpointClass::kLadder});
+    }
   } else if (!shape.turns.empty()) {
     // One that follows an answer at once resumes at the answer's end instead.
     const size_t tool_result = shape.turns.back().position;

@@ -6,7 +6,7 @@
 
 #include "policy/placement.h"
 
-namespace cairn {
+namespace cairn::placement_auto_test {
 namespace {
 
 constexpr size_t kPiece = 512;
@@ -89,17 +89,31 @@ TEST(AutoPlacement, TakesTheHeaderTheLastUserTurnAndAMicroBatchBeforeTheEnd) {
   EXPECT_TRUE(Has(placements, {shape.messages_end - kPiece, CheckpointClass::kLadder}));
 }
 
-TEST(AutoPlacement, TakesARungInAShortMessageOfTheUsersAndNoneInATinyOne) {
+TEST(AutoPlacement, TakesARungInALongMessageOfTheUsersAndNoneInAShortOne) {
   PromptShape shape = Question();
-  shape.messages_end = 4000 + 240;
-  shape.tokens = shape.messages_end + 5;
-  shape.query_end = shape.messages_end;
-  PlacementInput input{shape, kPiece};
-  input.snapshot_cost_tokens = 100000;
-  EXPECT_TRUE(Has(Placed(input), {4160, CheckpointClass::kLadder}));
+  const auto ask = [&shape](size_t message_tokens) {
+    shape.messages_end = shape.query_end = 4000 + message_tokens;
+    shape.tokens = shape.messages_end + 5;
+    PlacementInput input{shape, kPiece};
+    input.snapshot_cost_tokens = 100000;
+    return Placed(input);
+  };
+  EXPECT_TRUE(Has(ask(300), {4200, CheckpointClass::kLadder}));
+  EXPECT_EQ(Count(ask(256), CheckpointClass::kLadder), 0u);
+  EXPECT_EQ(Count(ask(90), CheckpointClass::kLadder), 0u);
+}
+
+// A checkpoint before the generation prompt ended a chunk three tokens before the end of every
+// turn.
+TEST(AutoPlacement, NeedsNothingBeforeAGenerationPromptThatTheReplyFollows) {
+  PromptShape shape = Question();
   shape.messages_end = shape.query_end = 4000 + 90;
   shape.tokens = shape.messages_end + 5;
-  EXPECT_EQ(Count(Placed(input), CheckpointClass::kLadder), 0u);
+  PlacementInput input{shape, kPiece};
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kQuery), 1u);
+  shape.reply_follows = true;
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kQuery), 0u);
+  EXPECT_EQ(Count(Placed(input), CheckpointClass::kPrompt), 0u);
 }
 
 TEST(AutoPlacement, TakesTheGridPointInsideTheGenerationPrompt) {
@@ -410,4 +424,4 @@ TEST(EveryPlacement, StaysInThePromptOnTheGridAndOutOfReasoning) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::placement_auto_test

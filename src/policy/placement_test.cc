@@ -4,7 +4,7 @@
 
 #include "testing/policy/test_shapes.h"
 
-namespace cairn {
+namespace cairn::placement_test {
 namespace {
 
 using test::Conversation;
@@ -128,4 +128,4 @@ TEST(Placement, AnUnknownNameIsToldTheKnownOnes) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::placement_test

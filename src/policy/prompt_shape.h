@@ -57,6 +57,9 @@ struct PromptShape {
   std::vector<TokenRange> media;
   // Where the client requested checkpoints (cache_control). Only the first kMarksMax are used.
   std::vector<ClientMark> marks;
+  // The next prompt of the conversation begins with all of this one: the template writes before a
+  // reply what it writes as the generation prompt, and takes nothing out of the reply.
+  bool reply_follows = false;
 };
 
 inline constexpr size_t kMarksMax = 4;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
@@ -31,12 +32,6 @@ RemoteKey KeyFrom(std::string_view secret) {
   key.names = KeyedHash(root, "cairn remote 1: names");
   key.id = NumberAt(KeyedHash(root, "cairn remote 1: id"), 0);
   return key;
-}
-
-std::string_view Trimmed(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
 }
 
 std::string HashedText(uint64_t high, uint64_t low) {

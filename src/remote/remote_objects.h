@@ -11,6 +11,7 @@
 #define CAIRN_REMOTE_REMOTE_OBJECTS_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -28,6 +29,11 @@ inline Deadline DeadlineIn(double ms) {
          std::chrono::duration_cast<std::chrono::steady_clock::duration>(
              std::chrono::duration<double, std::milli>(ms));
 }
+
+// No object is larger; what claims to be is not read.
+inline constexpr uint64_t kRemoteObjectBytesMax = uint64_t{8} << 30;
+// The objects of one conversation's path, from its end to its begin, that are followed.
+inline constexpr size_t kPathObjectsMax = 4096;
 
 class RemoteObjects {
  public:

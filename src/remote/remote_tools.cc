@@ -14,7 +14,6 @@ constexpr double kCallMsMax = 60e3;
 // The front of a conversation of some ten thousand tokens.
 constexpr uint64_t kBeginBytes = uint64_t{256} << 10;
 constexpr size_t kRowsAtOnce = 512;
-constexpr size_t kPathMax = 4096;
 
 Deadline CallDeadline() {
   return DeadlineIn(kCallMsMax);
@@ -131,7 +130,7 @@ std::vector<RemoteIndex::Row> RemoteTools::RowsOf(const FactsById& all, const Fa
   if (facts.blocks.empty()) return rows;
   // Those before it that have no whole block stand beside it.
   RemoteId parent = facts.entry.parent;
-  for (size_t i = 0; i < kPathMax && !parent.empty(); ++i) {
+  for (size_t i = 0; i < kPathObjectsMax && !parent.empty(); ++i) {
     const auto found = all.find(parent);
     if (found == all.end()) break;
     if (found->second.blocks.empty()) {

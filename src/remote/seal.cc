@@ -30,7 +30,7 @@ struct Header {
   std::array<uint8_t, kSaltBytes> salt = {};
 };
 
-void PutNumber(uint64_t value, size_t bytes, uint8_t* to) {
+void WriteNumber(uint64_t value, size_t bytes, uint8_t* to) {
   for (size_t i = 0; i < bytes; ++i) to[i] = static_cast<uint8_t>(value >> (8 * i));
 }
 
@@ -42,12 +42,12 @@ uint64_t NumberIn(const uint8_t* from, size_t bytes) {
 
 void WriteHeader(const Header& header, uint8_t* to) {
   std::copy(kMagic.begin(), kMagic.end(), to);
-  PutNumber(kFormat, 4, to + 8);
-  PutNumber(kSealFrameBytes, 4, to + 12);
-  PutNumber(header.key_id, 8, to + 16);
-  PutNumber(header.file_bytes, 8, to + 24);
-  PutNumber(header.front_bytes, 8, to + 32);
-  PutNumber(0, 8, to + 40);
+  WriteNumber(kFormat, 4, to + 8);
+  WriteNumber(kSealFrameBytes, 4, to + 12);
+  WriteNumber(header.key_id, 8, to + 16);
+  WriteNumber(header.file_bytes, 8, to + 24);
+  WriteNumber(header.front_bytes, 8, to + 32);
+  WriteNumber(0, 8, to + 40);
   std::copy(header.salt.begin(), header.salt.end(), to + 48);
 }
 
@@ -76,10 +76,6 @@ Result<Header> ReadHeader(ByteSpan sealed) {
   return header;
 }
 
-std::string_view TextOf(ByteSpan bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Seals and opens the frames of one object, in order.
 class FrameCipher {
  public:
@@ -87,7 +83,7 @@ class FrameCipher {
   FrameCipher(const RemoteKey& key, ByteSpan header, std::string_view path, bool encrypts)
       : context_(EVP_CIPHER_CTX_new()), encrypts_(encrypts), header_(header), path_(path) {
     CHECK(context_ != nullptr);
-    const SecretBytes one = KeyedHash(key.seal, TextOf(header.subspan(48, kSaltBytes)));
+    const SecretBytes one = KeyedHash(key.seal, TextView(header.subspan(48, kSaltBytes)));
     Do(EVP_CipherInit_ex(context_.get(), EVP_aes_256_gcm(), nullptr, one.data(), nullptr,
                          encrypts ? 1 : 0));
   }
@@ -120,7 +116,7 @@ class FrameCipher {
 
   void Begin(bool last) {
     std::array<uint8_t, kNonceBytes> nonce = {};
-    PutNumber(frames_++, 8, nonce.data());
+    WriteNumber(frames_++, 8, nonce.data());
     nonce.back() = last ? 1 : 0;
     Do(EVP_CipherInit_ex(context_.get(), nullptr, nullptr, nullptr, nonce.data(),
                          encrypts_ ? 1 : 0));

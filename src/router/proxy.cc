@@ -16,7 +16,7 @@ namespace {
 using Step = ChildConnection::Step;
 
 // How often a client that waits is looked at.
-constexpr int kWaitMs = 200;
+constexpr int kProxyWaitMs = 200;
 
 // The headers of a request that mean something to a model's process. All others are of the
 // client's connection to the router, or nobody reads them.
@@ -60,7 +60,7 @@ struct PassedStream {
   // As StreamBody::next.
   bool Next(std::string* chunk) {
     std::string bytes;
-    const Step step = connection->ReadBody(kWaitMs, &bytes);
+    const Step step = connection->ReadBody(kProxyWaitMs, &bytes);
     end.Pass(bytes, chunk);
     if (step == Step::kNothing || step == Step::kMore) return true;
     if (step == Step::kEnd) {
@@ -122,7 +122,7 @@ HttpResponse Proxy::Forward(const HttpRequest& request, std::shared_ptr<ModelLea
   }
   const auto goes_on = [&](Step step) { return step == Step::kNothing && !request.gone(); };
   Step step = Step::kNothing;
-  while (goes_on(step)) step = (*connection)->ReadHead(kWaitMs);
+  while (goes_on(step)) step = (*connection)->ReadHead(kProxyWaitMs);
   if (step == Step::kBroken) lease->Broken();
   if (step != Step::kMore) return ErrorAnswer(503, DeathText(model), request.path);
 
@@ -136,7 +136,7 @@ HttpResponse Proxy::Forward(const HttpRequest& request, std::shared_ptr<ModelLea
     return response;
   }
   do {
-    step = (*connection)->ReadBody(kWaitMs, &response.body);
+    step = (*connection)->ReadBody(kProxyWaitMs, &response.body);
   } while (step == Step::kMore || goes_on(step));
   if (step == Step::kBroken) lease->Broken();
   if (step != Step::kEnd) return ErrorAnswer(503, DeathText(model), request.path);

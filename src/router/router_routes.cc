@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "api/wall_clock.h"
 #include "http/requests/request_routes.h"
 #include "http/routes.h"
+#include "http/server_words.h"
 #include "router/error_answer.h"
 #include "router/merged_metrics.h"
 #include "router/model_list.h"
@@ -107,7 +109,27 @@ std::map<std::string, std::string> AskAll(const RouterParts& parts, const HttpRe
   return bodies;
 }
 
+// GET /models?reload=1 reads the presets anew, which acts on all clients. Returns the refusal, if
+// there is one.
+std::optional<HttpResponse> ReloadModels(const RouterParts& parts, const HttpRequest& request) {
+  const std::string asked = ParamOf(request, "reload");
+  if (parts.reload == nullptr || (asked != "1" && asked != "true")) return std::nullopt;
+  const bool has_keys = parts.keys != nullptr && !parts.keys->empty();
+  if (has_keys && request.key_number == 0) {
+    return ErrorAnswer(401, "an API key is required to reload the models", request.path);
+  }
+  if (has_keys && !parts.keys->IsAdminOrOnly(request.key_number)) {
+    const std::string does = "GET " + request.path + "?reload=1";
+    return ErrorAnswer(403, NeedsAdminText(does, parts.keys->has_admin()), request.path);
+  }
+  if (const Status reloaded = parts.reload(); !reloaded) {
+    return ErrorAnswer(reloaded.error(), request.path);
+  }
+  return std::nullopt;
+}
+
 HttpResponse ListModels(const RouterParts& parts, const HttpRequest& request) {
+  if (auto refused = ReloadModels(parts, request)) return *std::move(refused);
   const auto loaded = AskAll(parts, request, "/v1/models");
   // The list is public; paths and log lines are not.
   const bool is_known = parts.keys == nullptr || parts.keys->empty() || request.key_number != 0;
@@ -227,7 +249,7 @@ void AddModelRoutes(HttpServer* server, const RouterParts* parts) {
     server->Handle(
         "POST", path,
         [parts, change](const HttpRequest& request) { return Change(*parts, request, change); },
-        HttpAccess::kAdmin);
+        HttpAccess::kAdminOfMany);
   };
   add_change("/models/load", &ModelSet::Load);
   add_change("/models/unload", &ModelSet::Unload);
@@ -281,7 +303,8 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
                            "/v1/responses/render"}) {
     add("POST", path, Forward);
   }
-  for (const char* path : {"/lora-adapters", "/cairn/cache/flush", "/cairn/drain"}) {
+  add("POST", "/lora-adapters", Forward, HttpAccess::kAdminOfMany);
+  for (const char* path : {"/cairn/cache/flush", "/cairn/drain"}) {
     add("POST", path, Forward, HttpAccess::kAdmin);
   }
   for (const char* path : {"/slots", "/lora-adapters", "/cairn/cache", "/cairn/cache/tree",

@@ -13,6 +13,7 @@
 #define CAIRN_ROUTER_ROUTER_ROUTES_H_
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,9 @@ struct RouterParts {
   bool autoload = true;
   std::string version;
   const Refusals* refusals = nullptr;  // of the router itself; null: they are not counted
+  // Reads anew which models there are, as at the start. On an error they stay as they are. Any
+  // thread; empty: GET /models?reload=1 changes nothing.
+  std::function<Status()> reload = {};
 };
 
 // REQUIRES: before server->Bind().

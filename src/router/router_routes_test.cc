@@ -349,6 +349,21 @@ TEST_F(RouterRoutes, WhatActsOnAllClientsNeedsAnAdminsKey) {
   EXPECT_NE(MessageOf(refused).find("admin NAME KEY"), std::string::npos) << refused.body;
 }
 
+TEST_F(RouterRoutes, TheOnlyKeyLoadsAndUnloads) {
+  Serve(4, {{"only"}});
+  const char* const gemma = R"({"model":"gemma"})";
+  int reloads = 0;
+  parts_.reload = [&] {
+    ++reloads;
+    return Status();
+  };
+  EXPECT_EQ(Post("/models/load", gemma, "only").status, 200);
+  EXPECT_EQ(Post("/models/unload", gemma, "only").status, 200);
+  EXPECT_EQ(Get("/models?reload=1", "only").status, 200);
+  EXPECT_EQ(reloads, 1);
+  EXPECT_EQ(Post("/cairn/drain", gemma, "only").status, 403);
+}
+
 TEST_F(RouterRoutes, WhatTheRouterRefusesIsListedAmongTheRequests) {
   Serve(4, {{"mine", "other"}, {"boss"}});
   refusals_.SetIdTag("router-");
@@ -424,6 +439,45 @@ TEST_F(RouterRoutes, LoadAndUnloadByRequest) {
   EXPECT_EQ(Post("/models/unload", R"({"model":"qwen"})").status, 400);
   EXPECT_EQ(Post("/models/load", R"({"model":"x"})").status, 404);
   EXPECT_EQ(Post("/models/load", "{}").status, 400);
+}
+
+TEST_F(RouterRoutes, ReadTheModelsAnewOnRequest) {
+  Serve();
+  Status result;
+  int reloads = 0;
+  parts_.reload = [&] {
+    ++reloads;
+    ModelEntry added;
+    added.name = "added";
+    if (result) models_->SetModels({*models_->Find("qwen"), added});
+    return result;
+  };
+  EXPECT_EQ(Get("/models").status, 200);
+  EXPECT_EQ(StatusOf("added"), "absent");
+  EXPECT_EQ(Get("/v1/models?reload=1").status, 200);
+  EXPECT_EQ(StatusOf("qwen"), "unloaded");
+  EXPECT_EQ(StatusOf("gemma"), "absent");
+  EXPECT_EQ(StatusOf("added"), "unloaded");
+  result = Fail(ErrorCode::kInvalidArgument, "section [qwen]: wrong");
+  const HttpReply failed = Get("/models?reload=true");
+  EXPECT_EQ(failed.status, 400);
+  EXPECT_EQ(MessageOf(failed), "section [qwen]: wrong");
+  EXPECT_EQ(reloads, 2);
+}
+
+TEST_F(RouterRoutes, ReadTheModelsAnewForAnAdminAlone) {
+  Serve(4, {{"client"}, {"boss"}});
+  int reloads = 0;
+  parts_.reload = [&] {
+    ++reloads;
+    return Status();
+  };
+  EXPECT_EQ(Get("/models?reload=1").status, 401);
+  EXPECT_EQ(Get("/models?reload=1", "client").status, 403);
+  EXPECT_EQ(reloads, 0);
+  EXPECT_EQ(Get("/models?reload=1", "boss").status, 200);
+  EXPECT_EQ(Get("/models").status, 200);
+  EXPECT_EQ(reloads, 1);
 }
 
 TEST_F(RouterRoutes, LoadNothingWhereTheRequestSaysSo) {

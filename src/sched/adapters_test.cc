@@ -17,7 +17,7 @@
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::adapters_test {
 namespace {
 
 using test::Bench;
@@ -238,4 +238,4 @@ TEST(Adapters, MoreSetsAreNoLargerShare) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::adapters_test

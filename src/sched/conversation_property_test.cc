@@ -48,21 +48,21 @@ struct Scenario {
   size_t slots = 1;
   // People who send requests at the same time.
   size_t together = 1;
-  // Some prompts are sent twice at once.
-  bool twins = false;
+  bool twins = false;  // some prompts are sent twice at once
   // Tokens that the slots may hold together; 0: each has all the room it needs.
   size_t cells = 0;
   size_t answer_tokens_max = 40;
-  // Without segments slots are stored as full states.
-  bool segments = true;
+  bool segments = true;  // else slots are stored as full states
   // false: each slot has a stream of its own, and a fork is a copy.
   bool one_buffer = true;
-  // Before one turn in this many the server is restarted, and an object may have vanished from its
-  // disk; 0: never, and there is no disk.
+  // One turn in this many follows a restart, and an object may have vanished; 0: there is no disk.
   uint64_t restart_one_in = 0;
   size_t beside_tokens_max = 0;
   // Drafts, most of them wrong, are verified with the answers.
   bool drafts = false;
+
+  // Half of the scenarios strip reasoning of earlier turns.
+  bool strips_reasoning() const { return seed / 2 % 2 == 0; }
 };
 
 // Half of the scenarios cut prompts at messages, the other half on the grid alone.
@@ -144,7 +144,8 @@ class ConversationRun {
         random_(scenario.seed),
         clicks_(scenario.seed),
         pauses_(scenario.seed),
-        histories_(EngineOptions(scenario), Params(scenario.answer_tokens_max)) {
+        histories_(EngineOptions(scenario), Params(scenario.answer_tokens_max),
+                   scenario.reuse == ReuseMode::kLive && !scenario.strips_reasoning()) {
     Start();
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {
@@ -162,10 +163,9 @@ class ConversationRun {
         server_->engine.RefuseNextStates(1);
       }
       std::vector<test::PlayedPrompt> prompts;
-      const bool strips_reasoning = scenario_.seed / 2 % 2 == 0;
       for (size_t i = 0; i < asking; ++i) {
-        prompts.push_back(
-            test::Render(people_[i]->person.messages(), strips_reasoning, kMessageTokens));
+        prompts.push_back(test::Render(people_[i]->person.messages(), scenario_.strips_reasoning(),
+                                       kMessageTokens));
       }
       std::vector<Twin> twins;
       const std::vector<std::string> answers = Ask(prompts, &twins);
@@ -228,8 +228,7 @@ class ConversationRun {
     server_ = std::make_unique<Server>(scenario_, &clock_, &disk_, ++lives_);
   }
 
-  // At shutdown there is sometimes time to save all, sometimes a little, and the disk may lag
-  // behind.
+  // At shutdown there is sometimes time to save all, sometimes a little; the disk may lag behind.
   void Restart() {
     disk_.SetWrites(random_() % 4 != 0);
     if (random_() % 2 == 0) server_->scheduler.SaveAll(static_cast<double>(random_() % 200));
@@ -273,6 +272,8 @@ class ConversationRun {
     options.cells = scenario.cells;
     options.segments = scenario.segments;
     options.one_buffer = scenario.one_buffer;
+    const bool may_lack = !options.segments && options.memory_class == MemoryClass::kAttention;
+    if (may_lack && scenario.seed % 3 == 0) options.kept_window_tokens = 40;  // as with --swa-full
     if (scenario.drafts) options.letters = 2;
     if (scenario.drafts) options.rollback_states = scenario.seed % 4;
     if (scenario.cells > 0) {
@@ -297,8 +298,7 @@ class ConversationRun {
     const auto held = CacheOverview(&server_->cache).HeldBy(0, 0, SIZE_MAX, 0);
     if (held.empty()) return nullptr;
     const Checkpoint& checkpoint = held[clicks_() % held.size()].checkpoint;
-    // The end of a prompt is preloaded as that prompt without an answer, which is a conversation of
-    // its own.
+    // A prompt's end is preloaded as that prompt without an answer, a conversation of its own.
     if (checkpoint.logits_bytes > 0) return nullptr;
     GenerationRequest request;
     request.prompt = *CacheOverview(&server_->cache).PathOfHeld(0, checkpoint.id);

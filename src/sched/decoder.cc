@@ -34,7 +34,8 @@ bool Decoder::DecodeAnswers() {
     if (!DecodeBatch(requests.subspan(begin, end - begin))) break;
     begin = end;
   }
-  context_->time_share.OnDecode(context_->NowMs() - begin_ms);
+  const double end_ms = context_->NowMs();
+  context_->pace->OnDecode(end_ms, end_ms - begin_ms);
   return true;
 }
 

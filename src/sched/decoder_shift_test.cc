@@ -11,7 +11,7 @@
 #include "testing/base/played_share.h"
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::decoder_shift_test {
 namespace {
 
 using test::Bench;
@@ -300,4 +300,4 @@ TEST(CacheReuse, AndShiftingGoTogetherWithSharedSlotsAndLittleRoom) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::decoder_shift_test

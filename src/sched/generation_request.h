@@ -27,11 +27,13 @@ namespace cairn {
 
 struct GenerationParams {
   SamplingParams sampling;
-  // As sampling.logit_bias, for each token of a text. ChatService::Submit adds them to that.
+  // As sampling.logit_bias, for each token of a text. ChatService::SettleBiases adds them to that.
   std::vector<std::pair<std::string, float>> text_biases = {};
   size_t tokens_max = SIZE_MAX;
   std::vector<std::string> stop_texts;
-  bool ignore_end = false;  // continue past the model's own end of an answer
+  // Continue past the model's own end of an answer. ChatService::SettleBiases also has it not
+  // sampled.
+  bool ignore_end = false;
   // Control tokens with these texts are part of the answer's text; other control tokens have no
   // text.
   std::vector<std::string> control_texts;

@@ -5,7 +5,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::message_cuts_test {
 namespace {
 
 using test::Bench;
@@ -77,6 +77,19 @@ TEST_P(MessageCuts, AnEditedLastMessagePrefillsThatMessageAlone) {
   }
 }
 
+// The prompt's end is no cut, so `exact` cannot resume there; it prefilled the last message again.
+TEST_P(MessageCuts, ExactKeepsTheCutBeforeAReplyThatFollowsTheWholePrompt) {
+  Bench bench(EngineOptions(), Scheduling(ReuseMode::kExact), "auto");
+  GenerationRequest asked = Chat({Text(137, 'S'), Text(50, 'u')});
+  asked.shape.reply_follows = true;
+  bench.Run(asked);
+  GenerationRequest next = Chat({Text(137, 'S'), Text(50, 'u'), Text(30, 'r'), Text(33, 'v')});
+  next.shape.reply_follows = true;
+  const Bench::Answer answer = bench.Run(next);
+  EXPECT_LE(answer.end.cost.prefill_tokens(), 30 + 33 + kFrameTokens + 1);
+  EXPECT_EQ(answer.text, Cold(next));
+}
+
 // An engine of which the start found out other traits.
 class EngineWithTraits final : public FakeEngine {
  public:
@@ -110,4 +123,4 @@ INSTANTIATE_TEST_SUITE_P(Classes, MessageCuts, testing::ValuesIn(kClasses), [](c
 });
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::message_cuts_test

@@ -11,8 +11,8 @@
 namespace cairn {
 namespace {
 
-// A remainder of at most 1 / kShortRestShare of a ubatch is short.
-constexpr size_t kShortRestShare = 4;
+// Fewer tokens say little about the time that one takes in a long chunk.
+constexpr size_t kMeasuredTokensMin = 32;
 
 // As many tokens of the nearest prompt as a person needs to see where it diverged.
 constexpr size_t kNextTokensMax = 64;
@@ -154,12 +154,12 @@ bool Prefill::StopsAtDivergence(const Slot& slot, const PromptCuts& cuts, size_t
 
 // The chunk after a position off the grid ends as it would without other checkpoints, and those are
 // needed more.
-void Prefill::KeepChunkAfterDivergence(const PromptCuts& cuts, size_t position,
-                                       std::vector<Placement>* plan) const {
+void Prefill::KeepChunkAfterDivergence(const RunningRequest& request, const PromptCuts& cuts,
+                                       size_t position, std::vector<Placement>* plan) const {
   PromptCuts plain = cuts;
   plain.AllowOffGrid(0);
   if (plain.Has(position)) return;
-  const size_t end = plain.FirstAfterAnswer(position, context_->chunk_rules().off_cut_min);
+  const size_t end = EndOffCuts(plain, RulesFor(request, plain), position);
   const bool meets_other = std::any_of(plan->begin(), plan->end(), [&](const Placement& other) {
     return other.position > position && other.position < end;
   });
@@ -179,13 +179,14 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
   input.snapshot_bytes = traits.snapshot_bytes;
   // The first chunk after an answer passes the boundary of the next message. An edit of that
   // message resumes from here instead.
-  const bool passes = !context_->cuts.message_starts.empty() && slot.ends_in_answer();
+  const bool passes = slot.ends_in_answer() && (!context_->cuts.message_starts.empty() ||
+                                                context_->chunk_rules().turn_tokens_max > 0);
   if (passes && !context_->exact() && request->prefill_begin_tokens > 0) {
     context_->checkpoints.Take(*request->slot, CheckpointClass::kReply,
                                request->request.shape.turns.size());
   }
   request->plan = context_->cache->Plan(request->request.shape, match, input);
-  KeepChunkAfterDivergence(input.cuts, match.shared, &request->plan);
+  KeepChunkAfterDivergence(*request, input.cuts, match.shared, &request->plan);
 }
 
 void Prefill::KeepMark(const RunningRequest& request, const ClientMark& mark) {
@@ -298,21 +299,26 @@ RunningRequest* Prefill::NextRequest() {
   return unfinished[InOrder(contenders, context_->shares).front()];
 }
 
-// A short remainder does not wait for its turn: it delays answers only briefly, and its time is
-// owed to them too.
 bool Prefill::Step() {
   RunningRequest* const request = NextRequest();
   WantMedia();
   if (request == nullptr) return false;
-  const size_t left_tokens = request->prefill_tokens.size() - running_->slot_tokens(*request);
-  const bool is_short = left_tokens <= context_->engine->chunk_tokens_max() / kShortRestShare;
-  if (!running_->has_decoding()) {
-    context_->time_share.Forgive();
-  } else if (context_->time_share.owes() && !is_short) {
-    return false;
-  }
-  ComputeChunk(request);
+  const bool answers_wait = running_->has_decoding();
+  const Chunk chunk = NextChunk(*request);
+  const auto tokens = static_cast<double>(chunk.range.end - chunk.range.begin);
+  const double chunk_ms = tokens * MsPerToken(*request);
+  AnswerPace& pace = *context_->pace;
+  if (answers_wait && !pace.MayPrefill(context_->NowMs(), chunk_ms)) return false;
+  ComputeChunk(request, chunk);
+  // The account begins with the first answer.
+  if (!answers_wait) pace.OnNoAnswers(context_->NowMs());
   return true;
+}
+
+bool Prefill::AnswersCanWait() const {
+  const bool has_more =
+      running_->unprefilled_tokens() > 0 || (context_->pool.has_free() && !queue_->empty());
+  return has_more && running_->has_decoding() && context_->pace->MayPrefill(context_->NowMs(), 0);
 }
 
 // A preempted answer whose state could not be restored continues as if it had never stopped: its
@@ -360,19 +366,66 @@ Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
 void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double ms) {
   const size_t tokens = range.end - range.begin;
   request->prefill_ms += ms;
+  if (tokens >= kMeasuredTokensMin) request->chunk_ms_per_token = ms / static_cast<double>(tokens);
   context_->CountDecode(running_->size());
   prefetcher_->OnPrefilled(tokens);
   context_->offloader.CountBeside(tokens);
   context_->shares.Charge(request->request.name_space, ms);
-  if (running_->has_decoding()) context_->time_share.OnPrefill(ms);
+  if (running_->has_decoding()) context_->pace->OnPrefill(ms);
   running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
 }
 
-size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end,
-                         size_t stop) {
+double Prefill::MsPerToken(const RunningRequest& request) const {
+  return request.chunk_ms_per_token > 0 ? request.chunk_ms_per_token
+                                        : context_->restorer.prefill_ms_per_token();
+}
+
+size_t Prefill::WantedTokens(const RunningRequest& request) const {
+  const double ms_per_token = MsPerToken(request);
+  if (!running_->has_decoding() || ms_per_token <= 0) return SIZE_MAX;
+  // The load of the server must not show in the bits of these.
+  const bool has_grid = context_->engine->traits().grid_tokens > 0;
+  if (request.scores_prompt() || (context_->exact() && !has_grid)) return SIZE_MAX;
+  const double tokens = context_->pace->ChunkMsMax(context_->NowMs()) / ms_per_token;
+  if (tokens >= static_cast<double>(context_->engine->chunk_tokens_max())) return SIZE_MAX;
+  return std::max(static_cast<size_t>(tokens), kUsualGridTokens);
+}
+
+Prefill::Chunk Prefill::NextChunk(const RunningRequest& request) const {
+  const size_t begin = running_->slot_tokens(request);
+  const size_t chunks_end = ChunksEnd(request);
+  if (begin >= chunks_end) return {{begin, begin + 1}, true};
+  return {{begin, ChunkEnd(request, begin, chunks_end)}, false};
+}
+
+// They depend on the prompt alone and never on stored states, so that a conversation that was
+// interrupted is cut as one that was not.
+ChunkRules Prefill::RulesFor(const RunningRequest& request, const PromptCuts& cuts) const {
+  ChunkRules rules = context_->chunk_rules();
+  const PromptShape& shape = request.request.shape;
+  const bool live = context_->options.reuse == ReuseMode::kLive;
+  // Other conversations resume at the system prefix's end.
+  const size_t last = cuts.BoundaryAtOrBefore(shape.tokens);
+  rules.passes_last_boundary = live && shape.reply_follows && request.marks.empty() &&
+                               last == cuts.ForCheckpoint(shape.messages_end) &&
+                               last > cuts.ForCheckpoint(shape.header_end);
+  if (rules.turn_tokens_max == 0) return rules;
+  const size_t begin = running_->slot_tokens(request);
+  const auto stop_at = [&](size_t stop) {
+    if (stop <= begin || stop >= cuts.tokens()) return;
+    rules.needed_stop = rules.needed_stop == 0 ? stop : std::min(rules.needed_stop, stop);
+  };
+  if (!shape.reply_follows) stop_at(cuts.ForCheckpoint(shape.messages_end));
+  for (const ClientMark& mark : request.marks) stop_at(mark.position);
+  return rules;
+}
+
+size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end) const {
+  const size_t stop = request.plan.empty() ? 0 : request.plan.front().position;
   const TokenSpan tokens = TokenSpan(request.prefill_tokens).first(chunks_end);
   const Slot& slot = context_->pool.slot(*request.slot);
-  ChunkRules rules = context_->chunk_rules();
+  const PromptCuts cuts = context_->CutsOf(tokens);
+  ChunkRules rules = RulesFor(request, cuts);
   if (request.scores_prompt()) {
     // At least a step of the grid, so that the bits are those of any other prompt.
     const size_t row_bytes = context_->engine->info().vocab_size * sizeof(float);
@@ -380,8 +433,8 @@ size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chu
                                  std::max<size_t>(context_->cuts.grid_tokens, 1));
     rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, rows);
   }
-  return NextChunkEnd(context_->CutsOf(tokens), rules, begin, stop,
-                      slot.provenance().clean == begin);
+  rules.wanted_tokens = WantedTokens(request);
+  return NextChunkEnd(cuts, rules, begin, stop, slot.provenance().clean == begin);
 }
 
 void Prefill::ScoreChunk(RunningRequest* request, const TokenRange& range) const {
@@ -396,20 +449,16 @@ void Prefill::ScoreChunk(RunningRequest* request, const TokenRange& range) const
   }
 }
 
-void Prefill::ComputeChunk(RunningRequest* request) {
-  const size_t begin = running_->slot_tokens(*request);
-  const size_t chunks_end = ChunksEnd(*request);
-  const size_t stop = request->plan.empty() ? 0 : request->plan.front().position;
-  const bool is_answer = begin >= chunks_end;
-  const size_t end = is_answer ? begin + 1 : ChunkEnd(*request, begin, chunks_end, stop);
+void Prefill::ComputeChunk(RunningRequest* request, const Chunk& chunk) {
+  const size_t end = chunk.range.end;
   const double begin_ms = context_->NowMs();
-  if (const Status computed = Compute(request, {begin, end}, is_answer); !computed) {
+  if (const Status computed = Compute(request, chunk.range, chunk.is_answer); !computed) {
     if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);
     return running_->Fail(request, computed.error());
   }
-  if (request->scores_prompt()) ScoreChunk(request, {begin, end});
+  if (request->scores_prompt()) ScoreChunk(request, chunk.range);
   // A GPU may still be computing; the logits at the end wait for all of it.
-  OnChunk(request, {begin, end}, context_->NowMs() - begin_ms);
+  OnChunk(request, chunk.range, context_->NowMs() - begin_ms);
   // A chunk that began off the grid passes those inside it.
   std::erase_if(request->plan, [end](const Placement& at) { return at.position < end; });
   if (!request->plan.empty() && request->plan.front().position == end) TakeCheckpoint(request);
@@ -417,14 +466,24 @@ void Prefill::ComputeChunk(RunningRequest* request) {
     return preload_.Finish(request);
   }
   if (end < request->prefill_tokens.size()) return;
-  const std::span<const float> logits = context_->engine->Logits();
   context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
-  // Taking a snapshot does not change the logits. Those of a scored prompt may have other last
-  // digits than a cold server's, so they are kept only where the request has further answers.
-  const bool keeps_end =
-      !request->scores_prompt() || (request->request.answers > 1 && !context_->exact());
-  if (!request->has_begun() && keeps_end) context_->checkpoints.TakeEnd(*request->slot, logits);
+  FinishAndKeepEnd(request);
+}
+
+void Prefill::FinishAndKeepEnd(RunningRequest* request) {
+  const std::span<const float> logits = context_->engine->Logits();
+  // Logits of a scored prompt may have other last digits than a cold server's, so they are kept
+  // only where the request has further answers.
+  const bool keeps_scored = request->request.answers > 1 && !context_->exact();
+  const bool keeps_end = !request->has_begun() && (!request->scores_prompt() || keeps_scored);
+  // An answer of one token ends with it, and whoever reads it may ask what is stored.
+  const bool one_token = request->request.params.tokens_max <= 1;
+  const size_t slot = *request->slot;
+  if (keeps_end && one_token) context_->checkpoints.TakeEnd(slot, logits);
   Finish(request, logits);
+  // Other first tokens do not wait for the copy of the state. The request may have ended; the slot
+  // and the logits stay as they are until the next step.
+  if (keeps_end && !one_token) context_->checkpoints.TakeEnd(slot, logits);
 }
 
 void Prefill::TakeCheckpoint(RunningRequest* request) {

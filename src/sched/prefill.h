@@ -4,7 +4,7 @@
 //   prompt   | resumed without prefill | chunk | chunk | … | last token's logits ─> Decoder
 //                                              '- a checkpoint
 //
-// Each step delays running answers by one chunk at most, and only as often as TimeShare allows.
+// Each step delays running answers by one chunk at most, and only as often as AnswerPace allows.
 //
 // Threads: the context thread.
 
@@ -43,8 +43,10 @@ class Prefill {
   // prefill. The request may have ended afterwards.
   void Resume(RunningRequest* request);
   // Computes one chunk of the request that is first in order. Returns false if no request has a
-  // prompt to compute, or if answers are owed time.
+  // prompt to compute, or if the answers' next tokens come first.
   bool Step();
+  // Whether the answers' next tokens can wait for the next Step.
+  bool AnswersCanWait() const;
   // Whether all prompts to compute waited in the last Step for media that are being encoded.
   bool waits_for_media() const { return waits_for_media_; }
   // Tells the encoding thread which media the running requests need, and in which order; Step does
@@ -68,8 +70,8 @@ class Prefill {
   bool StopsAtDivergence(const Slot& slot, const PromptCuts& cuts, size_t position) const;
   // Removes the checkpoint at `position`, if it is no cut and another one is planned in the chunk
   // after it.
-  void KeepChunkAfterDivergence(const PromptCuts& cuts, size_t position,
-                                std::vector<Placement>* plan) const;
+  void KeepChunkAfterDivergence(const RunningRequest& request, const PromptCuts& cuts,
+                                size_t position, std::vector<Placement>* plan) const;
   // Protects the checkpoint at a client's mark from eviction, if there is one.
   void KeepMark(const RunningRequest& request, const ClientMark& mark);
   // Returns the requests that still compute media, in queue order.
@@ -87,13 +89,27 @@ class Prefill {
   Contender ContenderOf(const RunningRequest& request) const;
   // The tokens before this position are computed in chunks; those after it are decoded one by one.
   size_t ChunksEnd(const RunningRequest& request) const;
+  // A part of a prompt to compute next, or a token of an answer to decode again.
+  struct Chunk {
+    TokenRange range;
+    bool is_answer = false;
+  };
+  Chunk NextChunk(const RunningRequest& request) const;
+  // The rules for the chunk that begins at the end of the request's slot. `cuts`: the prompt's.
+  ChunkRules RulesFor(const RunningRequest& request, const PromptCuts& cuts) const;
   // Where the chunk that begins at `begin` ends; the prompt ends at `chunks_end`.
-  size_t ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end, size_t stop);
-  void ComputeChunk(RunningRequest* request);
+  size_t ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end) const;
+  // The time that a prompt token of the request takes, from the measurements so far; 0: unknown.
+  double MsPerToken(const RunningRequest& request) const;
+  // The most tokens of the next chunk that keep answers waiting no longer than they should.
+  size_t WantedTokens(const RunningRequest& request) const;
+  void ComputeChunk(RunningRequest* request, const Chunk& chunk);
   Status Compute(RunningRequest* request, const TokenRange& range, bool is_answer);
   Status ComputeMedium(RunningRequest* request, TokenSpan tokens);
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
+  // The prompt is computed: begins the answer, and stores the state with the logits.
+  void FinishAndKeepEnd(RunningRequest* request);
   void Finish(RunningRequest* request, std::span<const float> logits);
   // Keeps the log-probabilities of the prompt tokens that follow those of the chunk.
   void ScoreChunk(RunningRequest* request, const TokenRange& range) const;

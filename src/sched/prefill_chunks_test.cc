@@ -8,7 +8,7 @@
 #include "media/media_tokens.h"
 #include "testing/base/played_share.h"
 
-namespace cairn {
+namespace cairn::prefill_chunks_test {
 namespace {
 
 TEST(NextChunkEnd, CutsAtTheLastGridMultipleBeforeTheEnd) {
@@ -103,6 +103,59 @@ TEST(NextChunkEnd, IsAMediumsBeginningAndEndBehindAnAnswerToo) {
   EXPECT_EQ(NextChunkEnd(cuts, rules, 140, 0, false), 300u);
 }
 
+TEST(NextChunkEnd, EndsAtACutBeforeWhereAShorterChunkIsWanted) {
+  ChunkRules rules;
+  rules.wanted_tokens = 200;
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 150, 0), 150u + 192);
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 1400 - 34, 0), 1400u);
+  rules.wanted_tokens = 1;
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 150, 0), 150u + 64) << "a step of the grid at least";
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 150, 180), 180u);
+  // From a position that is no cut, the bits of what follows depend on where the chunk ends.
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 97, 0), 100u);
+  rules.off_cut_min = 64;
+  EXPECT_EQ(NextChunkEnd({64, 2000}, rules, 70, 0), 192u);
+  rules.whole_behind_clean = true;
+  EXPECT_EQ(NextChunkEnd(Chat(), rules, 150, 0, false), 150u + 512);
+}
+
+// A turn of 116 tokens was prefilled as 68, 45 and 3.
+TEST(NextChunkEnd, IsTheEndOfAShortTurnAfterAnAnswer) {
+  ChunkRules rules;
+  rules.off_cut_min = 8;
+  rules.turn_tokens_max = 256;
+  const PromptCuts turn(64, 616, {502, 613});
+  EXPECT_EQ(NextChunkEnd(turn, rules, 500, 0), 616u);
+  EXPECT_EQ(NextChunkEnd(turn, rules, 500, 566), 616u) << "it passes checkpoints";
+  rules.needed_stop = 613;
+  EXPECT_EQ(NextChunkEnd(turn, rules, 500, 0), 613u);
+  EXPECT_EQ(NextChunkEnd(turn, rules, 613, 0), 616u);
+  const PromptCuts longer(64, 800, {502, 797});
+  rules.needed_stop = 0;
+  EXPECT_EQ(NextChunkEnd(longer, rules, 500, 0), 566u) << "answers would wait";
+  EXPECT_EQ(NextChunkEnd(longer, rules, 566, 0), 758u);
+}
+
+TEST(NextChunkEnd, PassesTheBoundaryOfAGenerationPromptThatTheReplyFollows) {
+  ChunkRules rules;
+  const PromptCuts chat(64, 116, {22, 113});
+  EXPECT_EQ(NextChunkEnd(chat, rules, 22, 0), 86u);
+  EXPECT_EQ(NextChunkEnd(chat, rules, 86, 0), 113u);
+  rules.passes_last_boundary = true;
+  EXPECT_EQ(NextChunkEnd(chat, rules, 22, 0), 86u);
+  EXPECT_EQ(NextChunkEnd(chat, rules, 86, 0), 116u);
+  EXPECT_EQ(NextChunkEnd(chat, rules, 86, 113), 116u) << "whatever is planned there";
+  EXPECT_EQ(NextChunkEnd(chat, rules, 0, 22), 22u);
+  const PromptCuts more(64, 160, {22, 113});
+  EXPECT_EQ(NextChunkEnd(more, rules, 86, 0), 113u) << "more than a generation prompt follows";
+}
+
+// With `any` the last token of every prompt was a chunk of its own.
+TEST(NextChunkEnd, IsTheEndOfThePromptWhereEveryPositionIsACut) {
+  EXPECT_EQ(NextChunkEnd({1, 200}, {}, 0, 0), 200u);
+  EXPECT_EQ(NextChunkEnd({1, 200}, {}, 0, 150), 150u);
+}
+
 // A server with -b 32 gave libllama the first tokens of an image as text.
 TEST(NextChunkEnd, IsAMediumsBeginningWhereTheUbatchIsSmallerThanTheGrid) {
   ChunkRules rules{32};
@@ -123,6 +176,10 @@ struct RandomPrompt {
     rules.chunk_tokens_max = 1 + Random(seed % 2 == 0 ? 40 : 600);
     rules.off_cut_min = 1 + Random(100);
     rules.whole_behind_clean = Random(2) == 0;
+    rules.passes_last_boundary = Random(2) == 0;
+    if (Random(2) == 0) rules.turn_tokens_max = Random(300);
+    if (Random(2) == 0) rules.needed_stop = Random(1000);
+    if (Random(2) == 0) rules.wanted_tokens = 1 + Random(200);
     cut_rules.grid_tokens = 1 + Random(130);
     if (Random(2) == 0) cut_rules.message_starts = {kStart};
     if (Random(2) == 0) cut_rules.gap_divisor = 1 + Random(64);
@@ -179,4 +236,4 @@ TEST(NextChunkEnd, NeverMixesTextAndMediaAndAlwaysAdvances) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prefill_chunks_test

@@ -159,6 +159,7 @@ struct RunningRequest : RequestState {
   Result<std::shared_ptr<const EncodedPiece>> rows = nullptr;
   size_t rows_begin = 0;
   double prefill_ms = 0;            // time of the chunks computed so far
+  double chunk_ms_per_token = 0;    // of the last one that was not short; 0: there was none
   size_t prefill_begin_tokens = 0;  // tokens that the slot held before the first chunk
 
   bool answering() const { return next.has_value(); }

@@ -8,7 +8,7 @@
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::restart_test {
 namespace {
 
 using test::Bench;
@@ -544,4 +544,4 @@ TEST(Restart, AConversationThatWasPreloadedMakesWayForAnother) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::restart_test

@@ -69,7 +69,7 @@ TEST(ScheduleProperty, SlotsThatOutgrowTheContextGiveWayAndComeBack) {
 TEST(ScheduleProperty, WhoRunsOutOfTimeIsToldAndTheOthersAreNot) {
   const Told told = PlayMany(6001, 6300, [](Schedule* s) {
     s->request_ms_max = 400;
-    s->prefill_share = s->seed % 2 == 0 ? 1 : 0.2;
+    s->pace.prefill_share = s->seed % 2 == 0 ? 1 : 0.2;
   });
   EXPECT_GT(told.timed_out, Played(500));
   EXPECT_GT(told.answered, Played(1000));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/embed/embedding_architectures.h"
 #include "sched/adapter_name_space.h"
 #include "sched/prompt_too_long.h"
 
@@ -56,6 +57,7 @@ Status Scheduler::CheckRequest(const GenerationRequest& request) const {
   CHECK(request.answers > 0);
   const Engine& engine = *context_.engine;
   const size_t queue_limit = context_.options.queue_limit;
+  if (IsEncoder(engine.info().architecture)) return tl::unexpected(WritesNoAnswers());
   if (request.prompt.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "the prompt is empty; it needs at least one token");
   }
@@ -85,6 +87,8 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     if (!held) return tl::unexpected(held.error());
     request.adapters_held = *std::move(held);
   }
+  // `exact` resumes at cuts alone, and a prompt's end is seldom one.
+  if (context_.exact()) request.shape.reply_follows = false;
   auto generation =
       std::make_shared<Generation>(std::exchange(request.part_of, nullptr), request.first_answer);
   const double now_ms = context_.NowMs();
@@ -314,7 +318,8 @@ bool Scheduler::Step() {
   while (context_.offloader.OffloadIdle(coming_tokens) && !running_.has_decoding()) {
   }
   const bool prefilled = prefill_.Step();
-  const bool decoded = decoder_.DecodeAnswers();
+  const bool answers_wait = prefilled && prefill_.AnswersCanWait();
+  const bool decoded = !answers_wait && decoder_.DecodeAnswers();
   running_.PublishSlots();
   const bool runs = running_.has_unpaused() && !prefill_.waits_for_media();
   const bool busy = commanded || loaded || admitted || preempted || prefilled || decoded || runs;

@@ -2,14 +2,14 @@
 // others include; requests and answers are in sched/generation_request.h and
 // sched/answer/generation.h.
 //
-// Requests wait in a queue until a slot is free. Step() does one bounded unit of each kind of work
-// and returns:
+// Requests wait in a queue until a slot is free. Step() does at most one bounded unit of each kind
+// of work and returns:
 //
 //   RequestQueue ─> Admission ─> Prefill ─> a chunk ─> … ─> Decoder ─> a token ─> … ─> end
 //                       │           │          │               └ of every answer, in one batch;
 //                       │           │          │                 `exact` decodes each alone
 //                       │           │          └ of one prompt, the first by QueueOrder, and only
-//                       │           │            as often as TimeShare allows; takes checkpoints
+//                       │           │            as often as AnswerPace allows; takes checkpoints
 //                       │           │            where the cache planned them
 //                       │           └ Restorer: picks the slot and restores the deepest position
 //                       │             that needs no prefill

@@ -60,7 +60,7 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
       restorer(&pool, &offloader, &mover),
       archive(&pool, &offloader),
       trace(the_options.trace, the_engine->slots()),
-      time_share(the_options.prefill_share) {
+      pace(*MakeAnswerPace(the_options.pace)) {
   CHECK(options.reuse != ReuseMode::kExact ||
         (options.move_tokens_min == 0 && !options.context_shift));
   stats.Update([&](SchedulerStats* now) { now->slots.resize(engine->slots()); });
@@ -73,13 +73,21 @@ void SchedulerContext::RefreshCache() {
 
 size_t SchedulerContext::FirstStop(const Slot& slot, const PromptCuts& of_prompt) const {
   const size_t end = slot.tokens().size();
-  return std::max(of_prompt.FirstAfterAnswer(end, chunk_rules().off_cut_min), end + 1);
+  const ChunkRules rules = chunk_rules();
+  const size_t first = std::max(of_prompt.FirstAfterAnswer(end, rules.off_cut_min), end + 1);
+  // A short turn is one chunk, and it is not known which turn will come.
+  return of_prompt.Has(end) ? first : std::max(first, end + rules.turn_tokens_max + 1);
 }
 
 ChunkRules SchedulerContext::chunk_rules() const {
   const bool needs_snapshots = engine->traits().NeedsSnapshots();
-  return {engine->chunk_tokens_max(), ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens),
-          !needs_snapshots && options.reuse == ReuseMode::kLive};
+  ChunkRules rules;
+  rules.chunk_tokens_max = engine->chunk_tokens_max();
+  rules.off_cut_min = ChunkAfterAnswerMin(needs_snapshots, cuts.grid_tokens);
+  rules.turn_tokens_max =
+      TurnTokensMax(options.reuse, needs_snapshots, cuts.grid_tokens, rules.chunk_tokens_max);
+  rules.whole_behind_clean = !needs_snapshots && options.reuse == ReuseMode::kLive;
+  return rules;
 }
 
 void SchedulerContext::CountDecode(size_t requests) {

@@ -7,11 +7,13 @@
 #define CAIRN_SCHED_SCHEDULER_CONTEXT_H_
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "base/clock.h"
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
+#include "policy/answer_pace.h"
 #include "sched/prefill_chunks.h"
 #include "sched/queue/queue_order.h"
 #include "sched/scheduler_options.h"
@@ -22,7 +24,6 @@
 #include "sched/slots/slot_archive.h"
 #include "sched/slots/slot_mover.h"
 #include "sched/slots/slot_pool.h"
-#include "sched/time_share.h"
 #include "sched/upkeep/save_lag.h"
 #include "sched/upkeep/schedule_trace.h"
 
@@ -76,7 +77,7 @@ struct SchedulerContext {
   SlotArchive archive;
   ScheduleTrace trace;
   FairShares shares;
-  TimeShare time_share;
+  const std::unique_ptr<AnswerPace> pace;
   SaveLag save_lag;
   StatsBoard stats;
 };

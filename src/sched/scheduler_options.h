@@ -14,6 +14,7 @@
 #include "base/trace_events.h"
 #include "cache/resume.h"
 #include "events/prefix_change.h"
+#include "policy/answer_pace.h"
 #include "sched/answer/request_observer.h"
 #include "sched/draft/draft_options.h"
 #include "sched/media/encoded_media.h"
@@ -40,8 +41,8 @@ struct SchedulerOptions {
   // After this time a paused answer, whose client reads too slowly, gives its slot to any request
   // that waits for one. Less is a client whose thread was not scheduled for a moment.
   double slow_reader_ms = 100;
-  // The share of the time that prefill may take while answers are decoded; see TimeShare.
-  double prefill_share = 0.5;
+  // How prefill and answers share the time. REQUIRES: MakeAnswerPace knows it.
+  AnswerPaceOptions pace = {};
   DraftOptions drafts = {};
   // The longest time from a request's arrival; then it ends with kTimedOut. 0: no limit.
   double request_ms_max = 0;

@@ -2,7 +2,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::scheduler_slots_test {
 namespace {
 
 using test::Bench;
@@ -11,6 +11,7 @@ using test::kClasses;
 using test::Slots;
 using test::SteppingClock;
 using test::Text;
+using test::TokensOf;
 
 // A request after a system prefix that all requests share.
 GenerationRequest AfterHeader(size_t header, const Tokens& rest, size_t tokens_max = 8) {
@@ -40,7 +41,9 @@ TEST(Slots, PromptsThatComeTogetherAreAnsweredSideBySide) {
 }
 
 TEST(Slots, ALongPromptDoesNotKeepARunningAnswerWaiting) {
-  Bench bench(Slots(2, MemoryClass::kHybrid), {});
+  SchedulerOptions options;
+  options.pace.name = "none";  // time stands still here, and other paces are in time
+  Bench bench(Slots(2, MemoryClass::kHybrid), options);
   auto running = *bench.scheduler.Submit(Bench::Request(Text(10), 100));
   bench.scheduler.Step();
   auto reading = *bench.scheduler.Submit(Bench::Request(Text(3000, 'y'), 1));
@@ -144,6 +147,76 @@ TEST(Slots, WholeStatesBringAConversationBackWhereKvCannotBeTakenApart) {
   }
 }
 
+// As with --swa-full.
+FakeEngineOptions OfKeptWindows(size_t window_tokens) {
+  FakeEngineOptions options = Slots(1, MemoryClass::kAttention);
+  options.segments = false;
+  options.kept_window_tokens = window_tokens;
+  return options;
+}
+
+TEST(Slots, AConversationLongerThanAKeptWindowComesBackAtItsEndAlone) {
+  Bench bench(OfKeptWindows(96), {});
+  const auto first = bench.Run(Bench::Request(Text(1000, 'x')));
+  bench.Run(Bench::Request(Text(1000, 'y')));
+  const Tokens said = Join(Text(1000, 'x'), TokensOf(first.text));
+  const auto back = bench.Run(Bench::Request(Join(said, Text(50, 'w'))));
+  EXPECT_EQ(back.end.cost.reused_tokens, said.size() - 1);
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.full_states_set, 1u);
+  // What it said after that is there, what was said before is not.
+  const Tokens edited = Join(Text(900, 'x'), Text(200, 'v'));
+  const auto cold = bench.Run(Bench::Request(edited));
+  EXPECT_EQ(cold.end.cost.reused_tokens, 0u);
+  EXPECT_EQ(cold.text, AnswerOfOwn(MemoryClass::kAttention, Bench::Request(edited)));
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.failed, 0u);
+}
+
+TEST(Slots, APromptThatIsSentAgainToAConversationWithoutItsWindowIsRead) {
+  Bench bench(OfKeptWindows(96), {});
+  const auto request = Bench::Request(Text(1000, 'x'));
+  const auto first = bench.Run(request);
+  bench.Run(Bench::Request(Text(1000, 'y')));
+  bench.Run(Bench::Request(Join(Join(Text(1000, 'x'), TokensOf(first.text)), Text(50, 'w'))));
+  ASSERT_EQ(bench.scheduler.stats().slot_counters.full_states_set, 1u);
+  EXPECT_EQ(bench.Run(request).text, first.text);
+}
+
+TEST(Slots, AConversationWithinAKeptWindowComesBackAndIsEditedAnywhere) {
+  for (const ReuseMode reuse : {ReuseMode::kLive, ReuseMode::kExact}) {
+    SchedulerOptions options;
+    options.reuse = reuse;
+    Bench bench(OfKeptWindows(2000), options);
+    bench.Run(Bench::Request(Text(1000, 'x')));
+    bench.Run(Bench::Request(Text(1000, 'y')));
+    const Tokens edited = Join(Text(900, 'x'), Text(200, 'v'));
+    const auto back = bench.Run(Bench::Request(edited));
+    EXPECT_GE(back.end.cost.reused_tokens, 896u);
+    EXPECT_EQ(back.text, AnswerOfOwn(MemoryClass::kAttention, Bench::Request(edited)));
+  }
+}
+
+TEST(Slots, ExactStoresNoConversationThatIsLongerThanAKeptWindow) {
+  SchedulerOptions options;
+  options.reuse = ReuseMode::kExact;
+  Bench bench(OfKeptWindows(96), options);
+  bench.Run(Bench::Request(Text(1000, 'x')));
+  bench.Run(Bench::Request(Text(1000, 'y')));
+  EXPECT_EQ(bench.scheduler.stats().slot_counters.offloaded, 0u);
+}
+
+TEST(Slots, ChunksAreNotMovedInAConversationWithoutItsWindow) {
+  SchedulerOptions options;
+  options.move_tokens_min = 64;
+  Bench bench(OfKeptWindows(96), options);
+  const auto first = bench.Run(Bench::Request(Join(Text(500, 'a'), Text(500, 'b'))));
+  bench.Run(Bench::Request(Text(1000, 'y')));
+  const Tokens said = Join(Join(Text(500, 'a'), Text(500, 'b')), TokensOf(first.text));
+  bench.Run(Bench::Request(Join(said, Text(50, 'w'))));
+  ASSERT_EQ(bench.scheduler.stats().slot_counters.full_states_set, 1u);
+  const auto moved = bench.Run(Bench::Request(Join(Text(500, 'b'), Text(50, 'c'))));
+  EXPECT_EQ(moved.end.cost.reused_tokens, 0u);
+}
+
 TEST(Slots, ThoseThatOutgrowTheContextTogetherWaitAndGoOnWhereTheyWere) {
   for (const MemoryClass memory_class :
        {MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kHybrid}) {
@@ -227,4 +300,4 @@ TEST(Slots, AnEngineFailureEmptiesTheSlotsThatDecodedTogether) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::scheduler_slots_test

@@ -37,6 +37,7 @@ struct SlotStats {
 struct DraftStats {
   uint64_t drafted_tokens = 0;  // that were verified
   uint64_t accepted_tokens = 0;
+  uint64_t verified = 0;  // drafts
 };
 
 // The draft model's part of the answers' texts.

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::scheduler_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -223,6 +224,64 @@ TEST(Scheduler, TellsHowFarThePromptIsRead) {
   }
 }
 
+// Looks, while it copies a state, whether a client has text already.
+class LookingEngine final : public FakeEngine {
+ public:
+  explicit LookingEngine(const FakeEngineOptions& options) : FakeEngine(options) {}
+
+  Result<Bytes> TakeSnapshot(SeqId seq) override {
+    while (client != nullptr) {
+      const auto event = client->Next(std::chrono::milliseconds(0));
+      if (!event) break;
+      text_before_copy += event->text;
+    }
+    ++copies;
+    return FakeEngine::TakeSnapshot(seq);
+  }
+
+  Generation* client = nullptr;
+  size_t copies = 0;
+  std::string text_before_copy;
+};
+
+TEST(Scheduler, TheFirstTokenDoesNotWaitForTheCopyOfThePromptsState) {
+  ManualClock clock;
+  LookingEngine engine(Bench::EngineOptions(MemoryClass::kHybrid));
+  CheckpointCache cache(CacheOptions{}, *MakePlacement("none"), *MakeEviction("lru"),
+                        MakeRamStore());
+  Scheduler scheduler(&engine, &cache, &clock, {});
+  const auto generation = *scheduler.Submit(Bench::Request(Text(100)));
+  engine.client = generation.get();
+  while (engine.copies == 0 && scheduler.Step()) {
+  }
+  EXPECT_EQ(engine.copies, 1u);
+  EXPECT_FALSE(engine.text_before_copy.empty());
+  engine.client = nullptr;
+  while (scheduler.Step()) {
+  }
+  // The state is there all the same: the same prompt again prefills nothing.
+  const size_t copies = engine.copies;
+  const auto again = *scheduler.Submit(Bench::Request(Text(100)));
+  while (scheduler.Step()) {
+  }
+  EXPECT_EQ(Bench::Collect(again.get()).end.cost.reused_tokens, 100u);
+  EXPECT_EQ(engine.copies, copies);
+}
+
+TEST(Scheduler, AnAnswerOfOneTokenEndsWhenThePromptsStateIsStored) {
+  ManualClock clock;
+  LookingEngine engine(Bench::EngineOptions(MemoryClass::kHybrid));
+  CheckpointCache cache(CacheOptions{}, *MakePlacement("none"), *MakeEviction("lru"),
+                        MakeRamStore());
+  Scheduler scheduler(&engine, &cache, &clock, {});
+  const auto generation = *scheduler.Submit(Bench::Request(Text(100), 1));
+  engine.client = generation.get();
+  while (scheduler.Step()) {
+  }
+  EXPECT_EQ(engine.copies, 1u);
+  EXPECT_TRUE(engine.text_before_copy.empty());
+}
+
 TEST(Scheduler, StoppingFailsWhatIsLeft) {
   Bench bench;
   auto generation = *bench.scheduler.Submit(Bench::Request(Text(10)));
@@ -239,4 +298,4 @@ TEST(Scheduler, StoppingFailsWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::scheduler_test

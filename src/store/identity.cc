@@ -7,7 +7,7 @@ namespace cairn {
 namespace {
 
 // Far longer than any identity; a longer file is not ours.
-constexpr uint64_t kBytesMax = uint64_t{1} << 20;
+constexpr uint64_t kIdentityBytesMax = uint64_t{1} << 20;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Status WriteIdentity(Fs* fs, const std::string& folder, std::string_view identit
 Result<std::string> ReadIdentity(const Fs& fs, const std::string& folder,
                                  const std::string& model) {
   const std::string path = folder + "/" + model + "/" + std::string(kIdentityFile);
-  const Result<Bytes> bytes = fs.Read(path, 0, kBytesMax);
+  const Result<Bytes> bytes = fs.Read(path, 0, kIdentityBytesMax);
   if (!bytes) return tl::unexpected(bytes.error());
   std::string identity(bytes->begin(), bytes->end());
   if (ToText(FingerprintOf(identity)) == model) return identity;

@@ -15,7 +15,7 @@ constexpr std::string_view kBegin = "grid_tokens=";
 constexpr std::string_view kHolds = ",at_messages=1";
 constexpr std::string_view kHoldsNot = ",at_messages=0";
 // Far longer than any grid file; a longer one is not ours.
-constexpr uint64_t kBytesMax = uint64_t{1} << 20;
+constexpr uint64_t kGridsBytesMax = uint64_t{1} << 20;
 // No engine takes larger grids.
 constexpr size_t kGridTokensMax = 4096;
 
@@ -29,7 +29,7 @@ std::string MeasuredGrids::PathOf(std::string_view facts) const {
 }
 
 MeasuredGrid MeasuredGrids::Find(std::string_view facts) const {
-  const Result<Bytes> bytes = fs_->Read(PathOf(facts), 0, kBytesMax);
+  const Result<Bytes> bytes = fs_->Read(PathOf(facts), 0, kGridsBytesMax);
   if (!bytes) return {};
   const std::string_view text(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   const size_t line = text.find('\n');

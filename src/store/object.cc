@@ -24,8 +24,6 @@ constexpr size_t kTokenBytes = 4;
 constexpr size_t kRangeBytes = 16;  // size of an answer or a run
 constexpr uint64_t kPayloadBytesMax = uint64_t{1} << 40;
 constexpr uint8_t kColdEndFlag = 1;
-constexpr std::string_view kSuffix = ".cairn";
-constexpr size_t kNameDigits = 32;
 
 constexpr bool kLittleEndian = std::endian::native == std::endian::little;
 
@@ -288,10 +286,10 @@ Result<ObjectHeader> ReadFixed(ByteSpan front) {
 
 std::string HexOf(uint64_t high, uint64_t low) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text(kNameDigits, '0');
-  for (size_t i = 0; i < kNameDigits / 2; ++i) {
-    text[kNameDigits / 2 - 1 - i] = kDigits[(high >> (4 * i)) & 15U];
-    text[kNameDigits - 1 - i] = kDigits[(low >> (4 * i)) & 15U];
+  std::string text(kObjectNameDigits, '0');
+  for (size_t i = 0; i < kObjectNameDigits / 2; ++i) {
+    text[kObjectNameDigits / 2 - 1 - i] = kDigits[(high >> (4 * i)) & 15U];
+    text[kObjectNameDigits - 1 - i] = kDigits[(low >> (4 * i)) & 15U];
   }
   return text;
 }
@@ -336,14 +334,14 @@ std::string ToText(const Fingerprint& fingerprint) {
 
 ObjectName ParseObjectName(const std::string& text) {
   std::string_view digits = text;
-  if (digits.ends_with(kSuffix)) digits.remove_suffix(kSuffix.size());
-  if (digits.size() != kNameDigits) return {};
+  if (digits.ends_with(kObjectSuffix)) digits.remove_suffix(kObjectSuffix.size());
+  if (digits.size() != kObjectNameDigits) return {};
   std::array<uint64_t, 2> parts = {};
-  for (size_t i = 0; i < kNameDigits; ++i) {
+  for (size_t i = 0; i < kObjectNameDigits; ++i) {
     const char c = digits[i];
     const bool letter = c >= 'a' && c <= 'f';
     if (!letter && (c < '0' || c > '9')) return {};
-    uint64_t& part = parts[i / (kNameDigits / 2)];
+    uint64_t& part = parts[i / (kObjectNameDigits / 2)];
     part = part << 4 | static_cast<uint64_t>(letter ? c - 'a' + 10 : c - '0');
   }
   return {parts[0], parts[1]};

@@ -86,6 +86,9 @@ std::string_view KindName(ObjectKind kind);
 ObjectName NameOf(const ObjectHeader& header);
 std::string ToText(const ObjectName& name);
 std::string ToText(const Fingerprint& fingerprint);
+// The name of an object's file is the name's hexadecimal digits and the suffix.
+inline constexpr std::string_view kObjectSuffix = ".cairn";
+inline constexpr size_t kObjectNameDigits = 32;
 // Parses the name of a file without its folder, "<ToText>.cairn", or the result of ToText alone.
 // Returns an empty name if `text` is neither.
 ObjectName ParseObjectName(const std::string& text);

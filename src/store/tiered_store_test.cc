@@ -13,7 +13,7 @@
 #include "testing/store/disk_fixture.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::tiered_store_test {
 namespace {
 
 using test::PathOf;
@@ -127,4 +127,4 @@ TEST(TieredStore, WritesNothingOverAFileThatAnotherProcessWroteMeanwhile) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::tiered_store_test

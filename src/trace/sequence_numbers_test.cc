@@ -5,7 +5,7 @@
 #include <random>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::sequence_numbers_test {
 namespace {
 
 Tokens Text(std::string_view text) {
@@ -97,4 +97,4 @@ TEST(SequenceNumbers, SaysWhenThereAreNoneLeft) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::sequence_numbers_test

@@ -18,7 +18,7 @@
 #include "sched/scheduler.h"
 #include "testing/engine/fake_engine.h"
 
-namespace cairn {
+namespace cairn::trace_writer_test {
 namespace {
 
 // A file for one test.
@@ -479,4 +479,4 @@ TEST(TraceWriter, LinesThatTheDiskCannotTakeInTimeAreCounted) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::trace_writer_test

@@ -7,7 +7,7 @@
 #include <set>
 #include <thread>
 
-namespace cairn {
+namespace cairn::memory_fs_test {
 namespace {
 
 constexpr uint64_t kAll = std::numeric_limits<uint64_t>::max();
@@ -411,4 +411,4 @@ TEST(MemoryFs, MayBeUsedByManyThreadsWhilePowerIsLost) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::memory_fs_test

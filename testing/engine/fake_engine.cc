@@ -87,6 +87,8 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
   traits_.segments = has_cells() && options.segments;
   traits_.full_states = options.full_states;
+  traits_.window_tokens = options.kept_window_tokens;
+  CHECK(options.kept_window_tokens == 0 || !options.segments);
   traits_.one_buffer = options.one_buffer;
   CHECK(options.one_buffer || options.cells == 0);
   traits_.shifts = options.shifts && options.memory_class == MemoryClass::kAttention;
@@ -379,6 +381,8 @@ bool FakeEngine::CanTruncate(SeqId seq, size_t position) const {
   const size_t end = found == sequences_.end() ? 0 : found->second.end;
   if (position == end || position == 0) return true;
   if (position > end || has_recurrent()) return false;
+  const size_t window = std::min(options_.kept_window_tokens, position + 1);
+  if (found->second.whole_begin > position + 1 - window) return false;
   return !has_window() || found->second.window_begin <= WindowStart(position);
 }
 
@@ -509,6 +513,7 @@ Status FakeEngine::Drop(SeqId seq, size_t begin, size_t end) {
     sequence.places.back() = places[i];
   }
   sequence.end = sequence.cells.size();
+  sequence.whole_begin -= std::min(sequence.whole_begin, end - begin);
   return {};
 }
 
@@ -548,6 +553,8 @@ Status FakeEngine::SetFullState(SeqId seq, size_t position, ByteSpan whole) {
               sequence.window.begin() + static_cast<ptrdiff_t>(sequence.window_begin));
   }
   sequence.end = position;
+  const size_t window = options_.kept_window_tokens;
+  if (window > 0 && position > window) sequence.whole_begin = position - window;
   return {};
 }
 

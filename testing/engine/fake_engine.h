@@ -35,6 +35,8 @@ struct FakeEngineOptions {
   size_t window_tokens = 96;        // of the sliding-window class
   bool segments = true;             // except for the recurrent class
   bool full_states = true;          // where there are no segments
+  // For the attention class without segments: see engine/kept_window.h.
+  size_t kept_window_tokens = 0;
   // false: a fork has cells of its own, and each slot has room for context_tokens; `cells` is 0.
   bool one_buffer = true;
   bool shifts = true;  // for the attention class only
@@ -127,6 +129,9 @@ class FakeEngine : public Engine {
     // window_begin are still there.
     std::vector<uint64_t> window;
     size_t window_begin = 0;
+    // The first token all of whose KV is there; more than 0 only after a full state was set that
+    // lacked some.
+    size_t whole_begin = 0;
     // Where the last decode began, and where the window began then.
     size_t decode_begin = 0;
     size_t decode_window_begin = 0;

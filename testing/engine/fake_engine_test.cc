@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-namespace cairn {
+namespace cairn::fake_engine_test {
 namespace {
 
 constexpr SeqId kSeq = 0;
@@ -108,4 +108,4 @@ TEST(FakeEngine, HoldsNothingAfterSleepingAndCannotBeUsedBefore) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::fake_engine_test

@@ -48,7 +48,7 @@ class EmbedderOfOnes final : public Embedder {
  public:
   size_t size() const override { return 4; }
   size_t tokens_max() const override { return 4096; }
-  Result<std::vector<float>> Embed(TokenSpan) override { return std::vector<float>{1, 0, 0, 0}; }
+  Result<TextVectors> Embed(TokenSpan) override { return TextVectors{{1, 0, 0, 0}}; }
 };
 
 class WholeServer {

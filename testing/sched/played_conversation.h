@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/tokens.h"
@@ -61,6 +62,7 @@ inline PlayedPrompt Render(const std::vector<PlayedMessage>& messages, bool stri
     prompt.tokens.push_back(special.end);
   }
   prompt.shape.messages_end = prompt.tokens.size();
+  prompt.shape.reply_follows = !strips_reasoning;
   prompt.tokens.push_back(special.start);
   prompt.tokens.push_back('a');
   prompt.shape.tokens = prompt.tokens.size();
@@ -142,20 +144,45 @@ class PlainPlayer {
         starts_(other.starts_),
         gap_divisor_(other.gap_divisor_),
         held_(other.held_),
-        clean_(other.clean_) {}
+        chunk_ends_(other.chunk_ends_),
+        clean_(other.clean_),
+        chat_start_(other.chat_start_),
+        reply_follows_(other.reply_follows_) {}
 
   void Forget() {
     engine_->Clear(0);
     held_.clear();
+    chunk_ends_.clear();
     clean_ = 0;
   }
-  // Drops all tokens but the first `tokens`. REQUIRES: the model can be truncated anywhere.
+  // Whether a chunk ended there, so that a snapshot may have been taken.
+  bool EndsChunkAt(size_t position) const {
+    return std::binary_search(chunk_ends_.begin(), chunk_ends_.end(), position);
+  }
+  // Drops all tokens but the first `tokens`. REQUIRES: the model can be truncated there, or a chunk
+  // ended there.
   void KeepFront(size_t tokens) {
-    EXPECT_TRUE(engine_->Truncate(0, tokens).has_value());
-    held_.resize(tokens);
+    const Tokens held = std::exchange(held_, {});
+    if (engine_->CanTruncate(0, tokens)) {
+      EXPECT_TRUE(engine_->Truncate(0, tokens).has_value());
+      held_.assign(held.begin(), held.begin() + static_cast<ptrdiff_t>(tokens));
+      std::erase_if(chunk_ends_, [tokens](size_t end) { return end > tokens; });
+    } else {
+      engine_->Clear(0);
+      for (const size_t end : std::exchange(chunk_ends_, {})) {
+        if (end <= tokens) PrefillChunk(held, end);
+      }
+    }
     clean_ = std::min(clean_, tokens);
   }
   const Tokens& held() const { return held_; }
+  // The prompts are a chat's, whose generation prompts are two tokens, and `live` prefills them: a
+  // short turn after an answer is one chunk (sched/prefill_chunks.h). `reply_follows`: see
+  // PromptShape.
+  void PlayLiveChat(Token message_start, bool reply_follows) {
+    chat_start_ = message_start;
+    reply_follows_ = reply_follows;
+  }
   // Whether `prompt` repeats all that is held, including the last answer, and continues.
   bool Continues(const Tokens& prompt) const {
     return held_.size() < prompt.size() && CommonPrefix(held_, prompt) == held_.size();
@@ -163,7 +190,7 @@ class PlainPlayer {
   // Prefills the rest of `prompt` in a cold run's chunks: first up to a cut, if it begins elsewhere
   // (by at least a full step where the model can be truncated anywhere); then full chunks
   // up to the last cut before each boundary and before the end, and the rest. Where the model can
-  // be truncated anywhere, full chunks alone behind an answer or an edit.
+  // be truncated anywhere, full chunks alone behind an answer or an edit. See PlayLiveChat.
   // REQUIRES: Continues(prompt).
   void Read(const Tokens& prompt) {
     std::vector<size_t> boundaries = {0};
@@ -184,7 +211,9 @@ class PlainPlayer {
         PrefillChunk(prompt, std::min(end, begin + chunk_max));
         continue;
       }
-      if (!IsCut(begin, boundaries, prompt.size())) {
+      if (const size_t turn_end = ShortTurnEnd(prompt, boundaries); turn_end > 0) {
+        end = turn_end;
+      } else if (!IsCut(begin, boundaries, prompt.size())) {
         const size_t least = begin + OffCutMin();
         end = CutFrom(least, boundaries, prompt.size());
         if (end - begin > chunk_max) end = CutFrom(begin + 1, boundaries, prompt.size());
@@ -194,7 +223,11 @@ class PlainPlayer {
         }
         size_t last = end - 1;
         while (!IsCut(last, boundaries, prompt.size())) --last;
-        if (begin < last) end = last;
+        if (begin < last) {
+          end = last;
+        } else if (PassesEnd(prompt, boundaries) && end == boundaries.back()) {
+          end = prompt.size();
+        }
       }
       if (end - begin > chunk_max) {
         end = begin + chunk_max;
@@ -215,10 +248,34 @@ class PlainPlayer {
       if (text.size() == params.tokens_max) return text;
       EXPECT_TRUE(engine_->Decode(0, held_.size(), {&token, 1}).has_value());
       held_.push_back(token);
+      chunk_ends_.push_back(held_.size());
     }
   }
 
  private:
+  bool EndsInGenerationPrompt(const Tokens& prompt) const {
+    return chat_start_ >= 0 && prompt.size() > 2 && prompt[prompt.size() - 2] == chat_start_;
+  }
+  // Whether the boundary in the generation prompt ends no chunk. A boundary before it may be the
+  // system prefix's end, but is never that near to the end of a chat.
+  bool PassesEnd(const Tokens& prompt, const std::vector<size_t>& boundaries) const {
+    return reply_follows_ && EndsInGenerationPrompt(prompt) &&
+           boundaries.back() == prompt.size() - 1;
+  }
+  // Where the rest of the prompt ends a chunk if it is a short turn after an answer; 0: it is none.
+  size_t ShortTurnEnd(const Tokens& prompt, const std::vector<size_t>& boundaries) const {
+    const size_t begin = held_.size();
+    if (chat_start_ < 0 || IsCut(begin, boundaries, prompt.size())) return 0;
+    size_t end = prompt.size();
+    if (!reply_follows_ && EndsInGenerationPrompt(prompt)) {
+      size_t stop = prompt.size() - 1;
+      if (boundaries.back() != stop) --stop;
+      while (!IsCut(stop, boundaries, prompt.size())) --stop;
+      if (stop > begin) end = stop;
+    }
+    const size_t steps = 4 * engine_->traits().grid_tokens;
+    return end - begin <= std::min(steps, engine_->chunk_tokens_max()) ? end : 0;
+  }
   size_t OffCutMin() const {
     const MemoryTraits& traits = engine_->traits();
     return traits.NeedsSnapshots() ? std::min<size_t>(8, traits.grid_tokens) : traits.grid_tokens;
@@ -242,13 +299,17 @@ class PlainPlayer {
     const TokenSpan piece = TokenSpan(prompt).subspan(held_.size(), end - held_.size());
     EXPECT_TRUE(engine_->Decode(0, held_.size(), piece).has_value());
     held_.insert(held_.end(), piece.begin(), piece.end());
+    chunk_ends_.push_back(end);
   }
 
   Engine* const engine_;
   const Token starts_;
   const size_t gap_divisor_;
   Tokens held_;
+  std::vector<size_t> chunk_ends_;
   size_t clean_ = 0;  // see Provenance
+  Token chat_start_ = -1;
+  bool reply_follows_ = false;
 };
 
 }  // namespace cairn::test

@@ -20,11 +20,12 @@
 
 namespace cairn::test {
 
-enum class Edit { kNone, kHere, kAtCut };
+enum class Edit { kNone, kHere, kAtCut, kBackToCut, kBackToPrompt };
 
 // A prompt of an uninterrupted conversation. One that does not continue what is held begins anew,
 // unless it is an edit: then the conversation is truncated to where the prompt differs, or to the
-// last cut before.
+// last cut before (kAtCut). Where the model cannot be truncated, it goes back to the last chunk's
+// end before that is a cut, or the end of a prompt.
 struct Turn {
   Tokens prompt;
   Edit edit = Edit::kNone;
@@ -38,11 +39,13 @@ using History = std::vector<Turn>;
 // way.
 class HistoryPlayer {
  public:
-  explicit HistoryPlayer(const FakeEngineOptions& options)
+  HistoryPlayer(const FakeEngineOptions& options, bool reply_follows)
       : rules_{options.grid_tokens, options.message_starts, options.boundary_gap_divisor},
         engine_(options),
         player_(&engine_, options.message_starts.empty() ? -1 : options.message_starts.front(),
-                options.boundary_gap_divisor) {}
+                options.boundary_gap_divisor) {
+    player_.PlayLiveChat(FakeEngine::kMessageStart, reply_follows);
+  }
   HistoryPlayer(const HistoryPlayer& other)
       : rules_(other.rules_),
         engine_(other.engine_),
@@ -51,16 +54,12 @@ class HistoryPlayer {
         answer_(other.answer_) {}
   HistoryPlayer& operator=(const HistoryPlayer&) = delete;
 
-  // Returns false if the turn is an edit that is impossible: the model cannot be truncated there,
-  // or it is inside an answer.
+  // Returns false if the turn is an edit that is impossible: the model cannot go back to there, or
+  // it is inside an answer.
   bool Play(const Turn& turn, const GenerationParams& params) {
     if (turn.edit != Edit::kNone) {
-      size_t kept = CommonPrefix(player_.held(), turn.prompt);
-      if (turn.edit == Edit::kAtCut) {
-        // The last token is always prefilled, for its logits.
-        kept = PromptCuts(rules_, turn.prompt).AtOrBefore(std::min(kept, turn.prompt.size() - 1));
-      }
-      if (kept == 0 || !engine_.CanTruncate(0, kept) || IsInAnswer(kept)) return false;
+      const size_t kept = KeptBy(turn);
+      if (kept == 0) return false;
       player_.KeepFront(kept);
       std::erase_if(answers_, [kept](const TokenRange& answer) { return answer.begin >= kept; });
     } else if (!player_.Continues(turn.prompt)) {
@@ -78,6 +77,30 @@ class HistoryPlayer {
   const std::string& answer() const { return answer_; }
 
  private:
+  // Returns how many tokens are kept by an edit; 0: it is impossible.
+  size_t KeptBy(const Turn& turn) const {
+    size_t kept = CommonPrefix(player_.held(), turn.prompt);
+    const bool goes_back = turn.edit == Edit::kBackToCut || turn.edit == Edit::kBackToPrompt;
+    const auto possible = [&](size_t at) {
+      if (IsInAnswer(at)) return false;
+      return engine_.CanTruncate(0, at) || (goes_back && player_.EndsChunkAt(at));
+    };
+    // The last token is always prefilled, for its logits.
+    const PromptCuts cuts(rules_, turn.prompt);
+    if (turn.edit == Edit::kAtCut) kept = cuts.AtOrBefore(std::min(kept, turn.prompt.size() - 1));
+    if (goes_back) {
+      kept = std::min(kept, turn.prompt.size() - 1);
+      const auto wanted = [&](size_t at) {
+        return turn.edit == Edit::kBackToCut ? cuts.Has(at) : EndsPrompt(at);
+      };
+      while (kept > 0 && !(wanted(kept) && possible(kept))) --kept;
+    }
+    return possible(kept) ? kept : 0;
+  }
+  bool EndsPrompt(size_t position) const {
+    return std::any_of(answers_.begin(), answers_.end(),
+                       [position](const TokenRange& answer) { return answer.begin == position; });
+  }
   bool IsInAnswer(size_t position) const {
     return std::any_of(answers_.begin(), answers_.end(), [position](const TokenRange& answer) {
       return answer.begin < position && position < answer.end;
@@ -94,8 +117,8 @@ class HistoryPlayer {
 // Histories: finds the uninterrupted conversations that give an answer.
 class Histories {
  public:
-  Histories(const FakeEngineOptions& options, const GenerationParams& params)
-      : options_(options), params_(params) {}
+  Histories(const FakeEngineOptions& options, const GenerationParams& params, bool reply_follows)
+      : options_(options), params_(params), reply_follows_(reply_follows) {}
 
   // Records a prompt from which later ones may differ, and its answer.
   void See(const Tokens& prompt, const std::string& answer) {
@@ -105,7 +128,7 @@ class Histories {
   }
 
   std::string ColdAnswer(const Tokens& prompt) const {
-    HistoryPlayer player(options_);
+    HistoryPlayer player(options_, reply_follows_);
     player.Play({prompt}, params_);
     return player.answer();
   }
@@ -116,8 +139,12 @@ class Histories {
                             const std::string& answer) {
     std::set<History> found = ExplainBy(
         histories, {{{prompt}}, {{prompt, Edit::kHere}}, {{prompt, Edit::kAtCut}}}, answer);
+    if (found.empty()) {
+      found = ExplainBy(histories, {{{prompt, Edit::kBackToCut}}, {{prompt, Edit::kBackToPrompt}}},
+                        answer);
+    }
     if (found.empty() || answer.size() < kTellingLetters) {
-      found.merge(ExplainBy(histories, EndsWithParts(prompt), answer));
+      found.merge(ExplainBy(histories, EndsWithParts(prompt, /*near_cuts=*/found.empty()), answer));
     }
     return found;
   }
@@ -153,7 +180,7 @@ class Histories {
 
   // `live` leaves the grid where a prompt differs from an earlier one: as if the tokens up to there
   // had been a prompt of their own, or the beginning of a longer one.
-  std::vector<History> EndsWithParts(const Tokens& prompt) const {
+  std::vector<History> EndsWithParts(const Tokens& prompt, bool near_cuts) const {
     std::vector<History> ends;
     const CutRules rules{options_.grid_tokens, options_.message_starts,
                          options_.boundary_gap_divisor};
@@ -161,7 +188,11 @@ class Histories {
     std::set<size_t> parts;
     for (const Tokens& seen : seen_) parts.insert(CommonPrefix(seen, prompt));
     for (const size_t part : parts) {
-      if (part == prompt.size() || part < cuts.AtOrBefore(part) + kBoundaryGapTokens) continue;
+      // At the end of an earlier prompt nearer to a cut too, where nothing is stored at the cut.
+      const bool ends_prompt = std::any_of(
+          seen_.begin(), seen_.end(), [part](const Tokens& seen) { return seen.size() == part; });
+      const bool is_near = part < cuts.AtOrBefore(part) + kBoundaryGapTokens;
+      if (part == prompt.size() || (is_near && !(near_cuts && ends_prompt))) continue;
       Tokens front(prompt.begin(), prompt.begin() + static_cast<ptrdiff_t>(part));
       for (const Edit edit : {Edit::kNone, Edit::kHere, Edit::kAtCut}) {
         ends.push_back({{front, edit, false}, {prompt}});
@@ -177,7 +208,7 @@ class Histories {
     if (known != players_.end()) return *known->second;
     std::unique_ptr<HistoryPlayer>& player = players_[history];
     if (history.empty()) {
-      player = std::make_unique<HistoryPlayer>(options_);
+      player = std::make_unique<HistoryPlayer>(options_, reply_follows_);
     } else {
       const History before(history.begin(), history.end() - 1);
       player = std::make_unique<HistoryPlayer>(PlayerAfter(before));
@@ -188,6 +219,7 @@ class Histories {
 
   const FakeEngineOptions options_;
   const GenerationParams params_;
+  const bool reply_follows_;
   std::set<Tokens> seen_;  // prompts, and prompts with their answers
   std::map<History, std::unique_ptr<HistoryPlayer>> players_;
 };

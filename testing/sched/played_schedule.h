@@ -25,6 +25,7 @@
 #include "store/disk/disk_store.h"
 #include "testing/base/played_share.h"
 #include "testing/engine/fake_engine.h"
+#include "testing/sched/memory_classes.h"
 #include "testing/sched/played_conversation.h"
 
 namespace cairn::test {
@@ -143,7 +144,7 @@ struct Schedule {
   size_t headers = 3;  // system prefixes that clients share; 0: they share none
   size_t cells = 0;    // 0: each slot has all the room it needs
   size_t ram_bytes_max = 1 << 20;
-  double prefill_share = 0.5;
+  AnswerPaceOptions pace = {};
   double request_ms_max = 0;
   size_t vanishing_percent = 0;
   bool warms = false;
@@ -310,7 +311,7 @@ class ScheduleRun {
   static SchedulerOptions Scheduling(const Schedule& schedule) {
     SchedulerOptions options;
     options.queue_limit = schedule.queue_limit;
-    options.prefill_share = schedule.prefill_share;
+    options.pace = schedule.pace;
     options.beside_tokens_max = schedule.beside_tokens_max;
     options.request_ms_max = schedule.request_ms_max;
     options.sleep_after_ms = schedule.sleep_after_ms;
@@ -548,10 +549,6 @@ class ScheduleRun {
   size_t refused_ = 0;
   size_t unwoken_ = 0;
 };
-
-inline constexpr std::array<MemoryClass, 4> kClasses = {
-    MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kRecurrent,
-    MemoryClass::kHybrid};
 
 // Plays schedules `first` to `last` (see Played). Returns the totals.
 inline Told PlayMany(uint64_t first, uint64_t last, const std::function<void(Schedule*)>& change) {

@@ -14,6 +14,7 @@
 
 #include "sched/scheduler.h"
 #include "testing/engine/fake_engine.h"
+#include "testing/sched/memory_classes.h"
 
 namespace cairn::test {
 
@@ -39,10 +40,10 @@ struct Bench {
   explicit Bench(MemoryClass memory_class = MemoryClass::kHybrid,
                  const SchedulerOptions& scheduler_options = {})
       : Bench(EngineOptions(memory_class), scheduler_options) {}
-  Bench(const FakeEngineOptions& engine_options, const SchedulerOptions& scheduler_options)
+  Bench(const FakeEngineOptions& engine_options, const SchedulerOptions& scheduler_options,
+        std::string_view placement = "near-end,user-turns")
       : engine(engine_options),
-        cache(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
-              MakeRamStore()),
+        cache(CacheOptions{}, *MakePlacement(placement), *MakeEviction("lru"), MakeRamStore()),
         scheduler(&engine, &cache, &clock, scheduler_options) {}
 
   static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
@@ -99,10 +100,6 @@ struct Bench {
   CheckpointCache cache;
   Scheduler scheduler;
 };
-
-inline constexpr std::array<MemoryClass, 4> kClasses = {
-    MemoryClass::kAttention, MemoryClass::kSlidingWindow, MemoryClass::kRecurrent,
-    MemoryClass::kHybrid};
 
 inline FakeEngineOptions Slots(size_t slots, MemoryClass memory_class) {
   FakeEngineOptions options = Bench::EngineOptions(memory_class);

@@ -253,7 +253,8 @@ class Served {
   Scheduler scheduler_;
 };
 
-// Plain: the same model without scheduler and cache.
+// Plain: the same model without scheduler and cache. With `live` the prompts are a chat's whose
+// replies follow them whole.
 class Plain {
  public:
   explicit Plain(std::unique_ptr<Engine> engine, size_t answer_tokens = 20,
@@ -261,7 +262,9 @@ class Plain {
       : answer_tokens_(answer_tokens),
         engine_(std::move(engine)),
         player_(&engine_, CutsAtMessages(engine_.traits(), reuse) ? message_start : -1,
-                kPlayedGapDivisor) {}
+                kPlayedGapDivisor) {
+    if (reuse == ReuseMode::kLive) player_.PlayLiveChat(message_start, /*reply_follows=*/true);
+  }
 
   // Prefills the complete prompt.
   ServedAnswer AskCold(const Tokens& prompt) {

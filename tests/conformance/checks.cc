@@ -20,7 +20,7 @@ constexpr int kResumes = 12;
 constexpr size_t kResumePromptTokensMax = 448;
 constexpr size_t kGridTokensMax = 256;                       // the largest that the probe tries
 constexpr size_t kContextTokens = 4 * kGridTokensMax + 256;  // the probe needs over four of them
-constexpr SeqId kSeq = 0;
+constexpr SeqId kCheckSeq = 0;
 
 std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
@@ -60,11 +60,11 @@ std::optional<double> SnapshotAt(ModelBench* bench, const PromptTokens& prompt,
                                  llama_pos position) {
   llama_memory_clear(bench->memory(), true);
   bench->Read(prompt, 0, position);
-  const Blob snapshot = bench->GetState(kSeq, kPartial);
+  const Blob snapshot = bench->GetState(kCheckSeq, kPartial);
   const LogitRows wanted = bench->Read(prompt, position, kSnapshotPromptTokens);
   bench->ReadSingly(prompt, kSnapshotPromptTokens, kSnapshotPromptTokens + kAnswerTokens);
-  bench->SetState(kSeq, snapshot, kPartial);
-  bench->Cut(kSeq, position);
+  bench->SetState(kCheckSeq, snapshot, kPartial);
+  bench->Cut(kCheckSeq, position);
   return Difference(wanted, bench->Read(prompt, position, kSnapshotPromptTokens));
 }
 
@@ -90,19 +90,19 @@ class Resumer {
     const Tokens prompt = RandomPrompt(grid_ + 2 + Random(room - grid_ - 2));
     const PromptCuts cuts(grid_, prompt.size(), boundaries ? Boundaries(prompt.size()) : Ends());
     const size_t position = std::max(cuts.AtOrBefore(1 + Random(prompt.size() - 1)), cuts.After(0));
-    engine_->Clear(kSeq);
+    engine_->Clear(kCheckSeq);
     if (Status read = Read(prompt, cuts, 0, prompt.size()); !read)
       return tl::unexpected(read.error());
     const LogitRows cold = Logits();
 
-    engine_->Clear(kSeq);
+    engine_->Clear(kCheckSeq);
     if (Status read = Read(prompt, cuts, 0, position); !read) return tl::unexpected(read.error());
-    const auto snapshot = engine_->TakeSnapshot(kSeq);
+    const auto snapshot = engine_->TakeSnapshot(kCheckSeq);
     if (!snapshot) return tl::unexpected(snapshot.error());
     if (Status left = ReadSomethingElse(position, room); !left) return tl::unexpected(left.error());
-    const Status back = by_cut && engine_->CanTruncate(kSeq, position)
-                            ? engine_->Truncate(kSeq, position)
-                            : engine_->Restore(kSeq, position, *snapshot);
+    const Status back = by_cut && engine_->CanTruncate(kCheckSeq, position)
+                            ? engine_->Truncate(kCheckSeq, position)
+                            : engine_->Restore(kCheckSeq, position, *snapshot);
     if (!back) return tl::unexpected(back.error());
     if (Status read = Read(prompt, cuts, position, prompt.size()); !read) {
       return tl::unexpected(read.error());
@@ -137,7 +137,7 @@ class Resumer {
       size_t next = std::min(cuts.After(begin), most);
       while (next < most && cuts.After(next) <= most && Random(2) == 0) next = cuts.After(next);
       const TokenSpan chunk = TokenSpan(tokens).subspan(begin, next - begin);
-      if (Status decoded = engine_->Decode(kSeq, begin, chunk); !decoded) return decoded;
+      if (Status decoded = engine_->Decode(kCheckSeq, begin, chunk); !decoded) return decoded;
       begin = next;
     }
     return {};
@@ -150,7 +150,7 @@ class Resumer {
     if (Status read = Read(other, {1, other.size()}, position, end); !read) return read;
     for (size_t at = end; at < other.size(); ++at) {
       const TokenSpan token = TokenSpan(other).subspan(at, 1);
-      if (Status decoded = engine_->Decode(kSeq, at, token); !decoded) return decoded;
+      if (Status decoded = engine_->Decode(kCheckSeq, at, token); !decoded) return decoded;
     }
     return {};
   }

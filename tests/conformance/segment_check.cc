@@ -17,11 +17,11 @@
 namespace cairn::conformance {
 namespace {
 
-constexpr llama_seq_id kSeq = 0;
+constexpr llama_seq_id kSegmentSeq = 0;
 constexpr llama_seq_id kScratch = 1;
-constexpr llama_pos kEnd = 3 * kChunkTokens;  // end of the assembled sequence
-constexpr llama_pos kSeam = 100;              // inside a chunk
-constexpr llama_pos kPromptTokens = 240;
+constexpr llama_pos kAssembledEnd = 3 * kChunkTokens;  // end of the assembled sequence
+constexpr llama_pos kSeam = 100;                       // inside a chunk
+constexpr llama_pos kSegmentPromptTokens = 240;
 
 struct Segment {
   llama_pos begin;
@@ -34,25 +34,25 @@ class SegmentPlayer {
   explicit SegmentPlayer(ModelBench* bench)
       : bench_(bench),
         empty_(bench->GetState(kScratch, kPartial)),
-        prompt_(bench->RandomPrompt(kPromptTokens)),
-        other_(bench->RandomPrompt(kPromptTokens)) {
-    bench_->Read(prompt_, 0, kEnd);
+        prompt_(bench->RandomPrompt(kSegmentPromptTokens)),
+        other_(bench->RandomPrompt(kSegmentPromptTokens)) {
+    bench_->Read(prompt_, 0, kAssembledEnd);
   }
 
   // Returns false for a purely recurrent memory.
   bool has_front() const {
-    return bench_->StateSize(kSeq, kWhole) > bench_->StateSize(kSeq, kPartial);
+    return bench_->StateSize(kSegmentSeq, kWhole) > bench_->StateSize(kSegmentSeq, kPartial);
   }
 
   // Records the logits of the uninterrupted run, and its snapshot and segments.
   void Record() {
-    snapshot_ = bench_->GetState(kSeq, kPartial);
-    for (llama_pos begin = 0; begin < kEnd; begin += kChunkTokens) {
+    snapshot_ = bench_->GetState(kSegmentSeq, kPartial);
+    for (llama_pos begin = 0; begin < kAssembledEnd; begin += kChunkTokens) {
       pieces_.push_back(Take(begin, begin + kChunkTokens));
     }
     early_ = Take(0, 2 * kChunkTokens);
-    late_ = Take(kSeam, kEnd);
-    wanted_ = bench_->Read(prompt_, kEnd, kPromptTokens);
+    late_ = Take(kSeam, kAssembledEnd);
+    wanted_ = bench_->Read(prompt_, kAssembledEnd, kSegmentPromptTokens);
   }
 
   std::optional<double> WholeSegments() {
@@ -67,7 +67,7 @@ class SegmentPlayer {
   std::optional<double> PartOfASegment() {
     Forget();
     Set(early_, 0, kSeam);
-    Set(late_, kSeam, kEnd);
+    Set(late_, kSeam, kAssembledEnd);
     return GoOn();
   }
 
@@ -76,10 +76,10 @@ class SegmentPlayer {
   std::optional<double> SegmentsOnAKeptFront() {
     Forget();
     bench_->Read(prompt_, 0, kChunkTokens);
-    bench_->Read(other_, kChunkTokens, kPromptTokens);
-    bench_->CopyRange(kSeq, kScratch, 0, kChunkTokens);
-    bench_->Clear(kSeq);
-    bench_->CopyRange(kScratch, kSeq, -1, -1);
+    bench_->Read(other_, kChunkTokens, kSegmentPromptTokens);
+    bench_->CopyRange(kSegmentSeq, kScratch, 0, kChunkTokens);
+    bench_->Clear(kSegmentSeq);
+    bench_->CopyRange(kScratch, kSegmentSeq, -1, -1);
     bench_->Clear(kScratch);
     for (const Segment& segment : pieces_) {
       if (segment.begin > 0) Set(segment, segment.begin, segment.end);
@@ -89,7 +89,7 @@ class SegmentPlayer {
 
  private:
   Segment Take(llama_pos begin, llama_pos end) {
-    bench_->CopyRange(kSeq, kScratch, begin, end);
+    bench_->CopyRange(kSegmentSeq, kScratch, begin, end);
     Segment segment = {begin, end, bench_->GetState(kScratch, kWhole)};
     const size_t behind = bench_->StateSize(kScratch, kPartial) - kStateHeaderBytes;
     segment.front.resize(segment.front.size() - std::min(segment.front.size(), behind));
@@ -105,13 +105,13 @@ class SegmentPlayer {
     const size_t header = std::min(kStateHeaderBytes, empty_.size());
     state.insert(state.end(), empty_.begin() + static_cast<std::ptrdiff_t>(header), empty_.end());
     bench_->SetState(kScratch, state, kWhole);
-    bench_->CopyRange(kScratch, kSeq, begin, end);
+    bench_->CopyRange(kScratch, kSegmentSeq, begin, end);
     bench_->Clear(kScratch);
   }
 
   std::optional<double> GoOn() {
-    if (snapshot_.size() > kStateHeaderBytes) bench_->SetState(kSeq, snapshot_, kPartial);
-    return Difference(wanted_, bench_->Read(prompt_, kEnd, kPromptTokens));
+    if (snapshot_.size() > kStateHeaderBytes) bench_->SetState(kSegmentSeq, snapshot_, kPartial);
+    return Difference(wanted_, bench_->Read(prompt_, kAssembledEnd, kSegmentPromptTokens));
   }
 
   ModelBench* const bench_;
@@ -125,13 +125,14 @@ class SegmentPlayer {
   LogitRows wanted_;
 };
 
-struct Way {
+struct SegmentWay {
   const char* name;
   std::optional<double> (SegmentPlayer::*play)();
 };
-constexpr std::array<Way, 3> kWays = {{{"whole", &SegmentPlayer::WholeSegments},
-                                       {"part", &SegmentPlayer::PartOfASegment},
-                                       {"kept front", &SegmentPlayer::SegmentsOnAKeptFront}}};
+constexpr std::array<SegmentWay, 3> kSegmentWays = {
+    {{"whole", &SegmentPlayer::WholeSegments},
+     {"part", &SegmentPlayer::PartOfASegment},
+     {"kept front", &SegmentPlayer::SegmentsOnAKeptFront}}};
 
 }  // namespace
 
@@ -142,7 +143,7 @@ std::string CheckSegments(const std::string& model_path) {
   SegmentPlayer player(bench->get());
   if (!player.has_front()) return "none";
   player.Record();
-  for (const Way& way : kWays) {
+  for (const SegmentWay& way : kSegmentWays) {
     const std::optional<double> difference = (player.*way.play)();
     if (!(*bench)->refused().empty()) return "refused: " + (*bench)->refused();
     std::fprintf(stderr, "%s: off by %g\n", way.name, difference.value_or(0));

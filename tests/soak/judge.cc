@@ -18,7 +18,7 @@ bool RefusedInStream(const Reply& reply) {
   return SaysNothing(reply.answer) && reply.detail.find("the queue is full") != std::string::npos;
 }
 
-Verdict Fault(const std::string& what, const Reply& reply) {
+Verdict FaultVerdict(const std::string& what, const Reply& reply) {
   return {Kind::kFault, what + " (status " + std::to_string(reply.status) + "): " + reply.detail};
 }
 
@@ -35,14 +35,15 @@ Verdict JudgeAnswer(const Reply& reply, const Reply& right) {
 Verdict JudgeRefusal(const Reply& reply, bool may_fail, const std::function<Reply()>& right) {
   if (reply.status == 503 || reply.status == 429) {
     if (reply.retry_after || may_fail) return {Kind::kRefused, ""};
-    return Fault("refused without Retry-After", reply);
+    return FaultVerdict("refused without Retry-After", reply);
   }
-  if (reply.status < 400 || reply.status >= 500) return Fault("a status that may not be", reply);
+  if (reply.status < 400 || reply.status >= 500)
+    return FaultVerdict("a status that may not be", reply);
   const Reply said = right();
   if (said.kind == Reply::Kind::kRefused && said.status == reply.status) {
     return {Kind::kRefused, ""};
   }
-  return Fault("refused what a server without a cache answers", reply);
+  return FaultVerdict("refused what a server without a cache answers", reply);
 }
 
 }  // namespace
@@ -54,7 +55,7 @@ Verdict JudgeReply(const Reply& reply, bool may_fail, bool impatient,
       return JudgeAnswer(reply, right());
     case Reply::Kind::kCut:
       if (RefusedInStream(reply)) return {Kind::kRefused, ""};
-      if (!may_fail && !impatient) return Fault("an answer broke off", reply);
+      if (!may_fail && !impatient) return FaultVerdict("an answer broke off", reply);
       [[fallthrough]];
     case Reply::Kind::kLeft:
       if (SaysNothing(reply.answer)) return {Kind::kNothing, ""};
@@ -63,11 +64,11 @@ Verdict JudgeReply(const Reply& reply, bool may_fail, bool impatient,
       return JudgeRefusal(reply, may_fail, right);
     case Reply::Kind::kNoReply:
       if (may_fail || impatient) return {Kind::kNothing, ""};
-      return Fault("no reply", reply);
+      return FaultVerdict("no reply", reply);
     case Reply::Kind::kGarbled:
       break;
   }
-  return Fault("no answer of this API", reply);
+  return FaultVerdict("no answer of this API", reply);
 }
 
 }  // namespace cairn::soak

@@ -26,7 +26,7 @@ void Add(Flags* flags, const std::string& name, const std::string& value) {
 }
 
 // Returns whole MiB as GiB, with all digits: the server must not round its budget up.
-std::string GibText(uint64_t bytes) {
+std::string GibDigits(uint64_t bytes) {
   std::ostringstream text;
   text << std::setprecision(10) << static_cast<double>(bytes) / kGib;
   return text.str();
@@ -98,7 +98,7 @@ Flags FlagsOfLife(const RoundPlan& plan, size_t life) {
   Flags flags = plan.both;
   Add(&flags, "-np", std::to_string(plan.slots));
   Add(&flags, "-c", std::to_string(plan.slots * plan.context_tokens));
-  Add(&flags, "--cache-disk", GibText(plan.disk_bytes));
+  Add(&flags, "--cache-disk", GibDigits(plan.disk_bytes));
   AddCacheFlags(&dice, &flags);
   AddServerFlags(&dice, &flags);
   return flags;

@@ -15,7 +15,9 @@ class OpenHands(Driver):
         return {"command": command, "security_risk": "LOW", "summary": "Look under a stone"}
 
     def environment(self, place):
-        return settings.exported("OpenHands", place) | {"OPENHANDS_SUPPRESS_BANNER": "1"}
+        # Else LiteLLM asks for prices on the network before each start.
+        return settings.exported("OpenHands", place) | {"OPENHANDS_SUPPRESS_BANNER": "1",
+                                                        "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 
     def command(self, place, turn, question):
         more = ["--resume", "--last"] if turn > 1 else []

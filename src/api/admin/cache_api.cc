@@ -36,7 +36,7 @@ ApiResult<uint64_t> ParseId(std::string_view text) {
       ToApiError({ErrorCode::kNotFound, "there is no checkpoint '" + ToValidUtf8(text) + "'"}));
 }
 
-std::string TextOf(const Engine& engine, const Tokens& tokens) {
+std::string ShownText(const Engine& engine, const Tokens& tokens) {
   std::string text;
   for (const Token token : tokens) text += engine.Piece(token, true);
   return ToValidUtf8(text);
@@ -58,7 +58,7 @@ Json HeldJson(const Engine& engine, const HeldCheckpoint& held, double now_ms) {
                {"pinned", held.kept},
                {"kv_stored", checkpoint.kv_stored},
                {"exact", checkpoint.on_grid()},
-               {"text", TextOf(engine, held.tokens)}};
+               {"text", ShownText(engine, held.tokens)}};
   if (checkpoint.created_ms >= 0) {
     told["age_ms"] = std::max(0.0, std::round(now_ms - checkpoint.created_ms));
   }
@@ -87,10 +87,10 @@ ApiResult<std::string> WithCheckpoint(
 }
 
 // A prompt that is prefilled without an answer.
-using Reading = ApiResult<std::shared_ptr<Generation>>;
+using StartedReading = ApiResult<std::shared_ptr<Generation>>;
 
-Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space,
-                 const std::function<bool()>& gone) {
+StartedReading ReadChat(const ChatService& service, const Json& body, NamespaceId name_space,
+                        const std::function<bool()>& gone) {
   auto request = ParseChatRequest(body, GenerationParams{}, service.MediaRulesUntil(gone));
   if (!request) return tl::unexpected(request.error());
   request->params.tokens_max = 0;
@@ -100,8 +100,8 @@ Reading ReadChat(const ChatService& service, const Json& body, NamespaceId name_
   return std::move(chat->generation);
 }
 
-Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_space,
-                 const std::function<bool()>& gone) {
+StartedReading ReadText(const ChatService& service, const Json& body, NamespaceId name_space,
+                        const std::function<bool()>& gone) {
   auto request = ParseCompletion(service, body, {}, CompletionDialect::kNative, name_space, gone);
   if (!request) return tl::unexpected(request.error());
   if (!request->more_prompts.empty()) {
@@ -118,8 +118,8 @@ Reading ReadText(const ChatService& service, const Json& body, NamespaceId name_
   return service.Submit(std::move(reading));
 }
 
-Reading BringBack(const ChatService& service, const Json& body, NamespaceId name_space,
-                  const std::function<bool()>& /*gone*/) {
+StartedReading BringBack(const ChatService& service, const Json& body, NamespaceId name_space,
+                         const std::function<bool()>& /*gone*/) {
   const Json& named = body.at("checkpoint");
   if (!named.is_string()) {
     return tl::unexpected(
@@ -277,7 +277,7 @@ ApiResult<std::string> PrefetchBody(const ChatService& service, std::string_view
   if (!json) return tl::unexpected(json.error());
   const auto has = [&](const char* field) { return json->is_object() && json->contains(field); };
   const auto start = has("checkpoint") ? BringBack : has("prompt") ? ReadText : ReadChat;
-  const Reading reading = start(service, *json, name_space, gone);
+  const StartedReading reading = start(service, *json, name_space, gone);
   if (!reading) return tl::unexpected(reading.error());
   while (true) {
     if (gone()) (*reading)->Abandon();

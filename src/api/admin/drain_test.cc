@@ -9,7 +9,7 @@
 #include "api/json.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::drain_test {
 namespace {
 
 constexpr double kForeverMs = 1e9;
@@ -127,4 +127,4 @@ TEST_F(DrainBodyTest, IsNotDrainedWhileRequestsAreLetIn) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::drain_test

@@ -18,7 +18,7 @@ using Part = Explanation::Place::Part;
 
 constexpr size_t kExcerptBytesMax = 80;
 // Bytes of a line to use in a pattern that finds it again.
-constexpr size_t kPatternBytesMax = 40;
+constexpr size_t kShownPatternBytesMax = 40;
 // In all searches for the place of a divergence.
 constexpr size_t kSearchedBytesMax = size_t{64} << 20;
 // Within this many grid steps before the divergence, the resume position is as good as possible.
@@ -149,7 +149,7 @@ bool LooksLikeTime(std::string_view word) {
   return figures >= kFiguresMin && word.find_first_of("-:/") != std::string_view::npos;
 }
 
-std::string Escaped(std::string_view text) {
+std::string EscapedPattern(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
     if (std::string_view("\\^$.|?*+()[]{}").find(c) != std::string_view::npos) escaped += '\\';
@@ -169,7 +169,7 @@ std::string Generalised(std::string_view word) {
     while (end < word.size() && is_alnum(word[end])) ++end;
     const std::string_view run = word.substr(i, end - i);
     if (run.empty()) {
-      pattern += Escaped(word.substr(i++, 1));
+      pattern += EscapedPattern(word.substr(i++, 1));
       continue;
     }
     i = end;
@@ -177,7 +177,7 @@ std::string Generalised(std::string_view word) {
       pattern += "\\d+";
     } else {
       const bool mixed = std::any_of(run.begin(), run.end(), is_digit);
-      pattern += mixed ? "[0-9A-Za-z]+" : Escaped(run);
+      pattern += mixed ? "[0-9A-Za-z]+" : EscapedPattern(run);
     }
   }
   return pattern;
@@ -190,10 +190,11 @@ std::string PatternFor(std::string_view text, std::string_view word, size_t text
   size_t line = text.substr(0, begin).rfind('\n');
   line = std::max(text_begin, line == std::string_view::npos ? 0 : line + 1);
   std::string_view before = line < begin ? text.substr(line, begin - line) : std::string_view();
-  if (before.size() > kPatternBytesMax) before.remove_prefix(before.size() - kPatternBytesMax);
+  if (before.size() > kShownPatternBytesMax)
+    before.remove_prefix(before.size() - kShownPatternBytesMax);
   while (!before.empty() && IsContinuationByte(before.front())) before.remove_prefix(1);
   const bool first = before.empty() && begin <= text_begin;
-  return (first ? "^" : "") + Escaped(before) + Generalised(word);
+  return (first ? "^" : "") + EscapedPattern(before) + Generalised(word);
 }
 
 std::string Numbered(const Place& place) {

@@ -50,6 +50,8 @@ struct ExplainedPrompt {
   size_t dropped_messages = 0;
   bool has_tools = false;
   size_t grid_tokens = 64;
+  // Keywords of the request's schemas that are not enforced, by their places.
+  std::vector<std::string> loosened = {};
 };
 
 struct Explanation {

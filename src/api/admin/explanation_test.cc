@@ -10,7 +10,7 @@
 #include "testing/api/api_fixture.h"
 #include "testing/base/golden_file.h"
 
-namespace cairn {
+namespace cairn::explanation_test {
 namespace {
 
 const std::string kLong(300, 'l');
@@ -266,4 +266,4 @@ TEST_F(ExplanationTest, OldRequestsMakeRoomForNewOnes) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::explanation_test

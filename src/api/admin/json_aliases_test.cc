@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+namespace cairn::json_aliases_test {
 namespace {
 
 using Path = ReuseReport::Path;
@@ -49,4 +49,4 @@ TEST(JsonAliases, KeepTheOldSpellingOfEveryPathAndReason) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::json_aliases_test

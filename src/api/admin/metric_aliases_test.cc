@@ -7,7 +7,7 @@
 #include <sstream>
 #include <string>
 
-namespace cairn {
+namespace cairn::metric_aliases_test {
 namespace {
 
 // A figure that differs from all others, so that an alias of the wrong metric has another sum.
@@ -77,4 +77,4 @@ TEST(MetricAliases, KeepTheOldValuesOfLabels) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::metric_aliases_test

@@ -12,6 +12,7 @@
 #include "api/admin/explanation.h"
 #include "api/admin/refusals.h"
 #include "chat/spans/span_cache.h"
+#include "engine/embed/embedder.h"
 #include "events/kv_events.h"
 #include "sched/scheduler.h"
 
@@ -27,6 +28,7 @@ struct MetricsInput {
   bool draining = false;                        // see Drain
   std::optional<KvEventsStats> kv_events = {};  // if they are published
   RefusalCounts refusals = {};
+  TextCounts texts = {};  // of embeddings and reranking
 };
 
 // Any thread.

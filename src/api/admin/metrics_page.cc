@@ -9,7 +9,7 @@ namespace cairn {
 namespace {
 
 // Escapes backslashes and newlines, and quotes in label values.
-std::string Escaped(std::string_view text, bool quotes) {
+std::string EscapedLabel(std::string_view text, bool quotes) {
   std::string escaped;
   for (const char c : text) {
     if (c == '\n') {
@@ -23,7 +23,7 @@ std::string Escaped(std::string_view text, bool quotes) {
 }
 
 // Writes integers without a fraction, other numbers with the fewest digits that identify them.
-std::string NumberText(double value) {
+std::string SampleText(double value) {
   constexpr double kExactMax = 1e15;
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
   std::array<char, 32> text{};
@@ -49,14 +49,14 @@ void MetricsPage::Gauge(std::string_view name, std::string_view help, double val
 
 void MetricsPage::Begin(std::string_view name, std::string_view help, std::string_view type) {
   name_ = name;
-  text_ += "# HELP " + name_ + " " + Escaped(help, false) + "\n";
+  text_ += "# HELP " + name_ + " " + EscapedLabel(help, false) + "\n";
   text_ += "# TYPE " + name_ + " " + std::string(type) + "\n";
 }
 
 void MetricsPage::Sample(Labels labels, const SecondsHistogram& histogram) {
   const auto& bounds = histogram.bounds();
   for (size_t i = 0; i < bounds.size(); ++i) {
-    Line("_bucket", labels, NumberText(bounds[i]), static_cast<double>(histogram.CountTo(i)));
+    Line("_bucket", labels, SampleText(bounds[i]), static_cast<double>(histogram.CountTo(i)));
   }
   const auto count = static_cast<double>(histogram.count());
   Line("_bucket", labels, "+Inf", count);
@@ -71,12 +71,12 @@ void MetricsPage::Line(std::string_view suffix, Labels labels, std::string_view 
   std::string inner;
   const auto add = [&inner](std::string_view name, std::string_view label_value) {
     if (!inner.empty()) inner += ',';
-    inner += std::string(name) + "=\"" + Escaped(label_value, true) + "\"";
+    inner += std::string(name) + "=\"" + EscapedLabel(label_value, true) + "\"";
   };
   for (const auto& [name, label_value] : labels) add(name, label_value);
   if (!bound.empty()) add("le", bound);
   if (!inner.empty()) text_ += "{" + inner + "}";
-  text_ += " " + NumberText(value) + "\n";
+  text_ += " " + SampleText(value) + "\n";
 }
 
 }  // namespace cairn

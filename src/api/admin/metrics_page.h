@@ -19,6 +19,12 @@
 
 namespace cairn {
 
+// Returns a count as the value of a sample.
+template <typename Count>
+double SampleOf(Count count) {
+  return static_cast<double>(count);
+}
+
 class MetricsPage {
  public:
   using Labels = std::initializer_list<std::pair<std::string_view, std::string_view>>;

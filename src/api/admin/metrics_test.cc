@@ -11,7 +11,7 @@
 #include "api/json.h"
 #include "testing/base/golden_file.h"
 
-namespace cairn {
+namespace cairn::metrics_test {
 namespace {
 
 MetricsInput Input() {
@@ -92,6 +92,27 @@ TEST(Metrics, AreNamedAsPrometheusWantsThem) {
   }
 }
 
+// Dashboards for llama-server ask for these.
+TEST(Metrics, OfLlamaServerHaveItsNamesAndTypes) {
+  std::map<std::string, std::string> expected;
+  for (const char* name :
+       {"prompt_tokens_total", "prompt_tokens_cached_total", "prompt_seconds_total",
+        "tokens_predicted_total", "tokens_predicted_seconds_total", "n_decode_total",
+        "n_tokens_max", "spec_decode_num_draft_tokens_total",
+        "spec_decode_num_accepted_tokens_total", "spec_decode_num_drafts_total"}) {
+    expected["llamacpp:" + std::string(name)] = "counter";
+  }
+  for (const char* name : {"prompt_tokens_seconds", "predicted_tokens_seconds",
+                           "requests_processing", "requests_deferred", "n_busy_slots_per_decode"}) {
+    expected["llamacpp:" + std::string(name)] = "gauge";
+  }
+  std::map<std::string, std::string> told;
+  for (const auto& [name, type] : MetricsOf(MetricsText(Input()))) {
+    if (name.starts_with("llamacpp:")) told[name] = type;
+  }
+  EXPECT_EQ(told, expected);
+}
+
 // Every word of a query that begins as our metrics do is one, or one's bucket, sum or count.
 TEST(Metrics, OfTheDashboardAreThere) {
   const auto metrics = MetricsOf(MetricsText(Input()));
@@ -152,6 +173,17 @@ TEST(Metrics, TellEveryClassOfCheckpointInBothTiers) {
   EXPECT_NE(page.find("\ncairn_checkpoints{class=\"header\",tier=\"ram\"} 0\n"), std::string::npos);
 }
 
+TEST(Metrics, CountTextsOfEmbeddingsAmongThePrompts) {
+  MetricsInput input = Input();
+  input.stats.prompt_tokens = 10;
+  input.stats.decodes = 2;
+  input.texts = {.texts = 3, .tokens = 30, .ms = 500};
+  const std::string page = MetricsText(input);
+  EXPECT_NE(page.find("\nllamacpp:prompt_tokens_total 40\n"), std::string::npos);
+  EXPECT_NE(page.find("\nllamacpp:n_decode_total 5\n"), std::string::npos);
+  EXPECT_NE(page.find("\nllamacpp:prompt_seconds_total 0.5\n"), std::string::npos);
+}
+
 TEST(Metrics, TellMissesByReasonAndLeaveOutWhatIsNone) {
   MetricsInput input = Input();
   input.whys = {{Explanation::Why::kAllKnown, 7}, {Explanation::Why::kDiverged, 2}};
@@ -167,4 +199,4 @@ TEST(Metrics, EscapeTheModelsName) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::metrics_test

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/json.h"
+#include "engine/embed/embedding_architectures.h"
 
 namespace cairn {
 namespace {
@@ -32,7 +33,7 @@ Json OpenAiModel(const ChatService& service, const ServedModel& served) {
           {"meta",
            {{"architecture", info.architecture},
             {"n_vocab", info.vocab_size},
-            {"n_ctx", ToldContextTokens(engine, served)},
+            {"n_ctx", service.limits().told_context_tokens()},
             {"n_ctx_train", info.train_context_tokens},
             {"n_embd", info.embedding_size},
             {"n_params", info.parameters},
@@ -43,7 +44,8 @@ Json OpenAiModel(const ChatService& service, const ServedModel& served) {
 Json OllamaModel(const ChatService& service, const ServedModel& served) {
   const std::string& family = service.engine().info().architecture;
   const MediaRules& media = service.media_rules();
-  Json capabilities = Json::array({"completion", "tools"});
+  const bool generates = !IsEncoder(family);
+  Json capabilities = generates ? Json::array({"completion", "tools"}) : Json::array({"embedding"});
   if (media.takes_images || media.takes_audio) capabilities.push_back("multimodal");
   return {{"name", served.alias},
           {"model", served.alias},

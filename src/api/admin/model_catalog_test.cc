@@ -3,7 +3,7 @@
 #include "api/json.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::model_catalog_test {
 namespace {
 
 class ModelCatalog : public ApiTest {
@@ -78,4 +78,4 @@ TEST_F(ModelCatalog, ShowsAModelByEachOfItsNames) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::model_catalog_test

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 
-namespace cairn {
+namespace cairn::refusals_test {
 namespace {
 
 class RefusalsTest : public testing::Test {
@@ -109,4 +109,4 @@ TEST_F(RefusalsTest, AreAMetricByStatusAndRoute) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::refusals_test

@@ -145,7 +145,11 @@ ApiResult<std::string> RequestsBody(const RequestLog& log,
 
 RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt,
                              const Engine* engine)
-    : log_(log), begun_(std::move(begun)), engine_(engine), prompt_(std::move(prompt)) {}
+    : log_(log),
+      begun_(std::move(begun)),
+      engine_(engine),
+      loosened_(prompt.loosened),
+      prompt_(std::move(prompt)) {}
 
 void RequestRecord::OnReport(const ReuseReport& report) {
   ExplainedPrompt prompt;
@@ -259,7 +263,15 @@ Json RequestRecord::ToJson(Detail detail) const {
 
 Json RequestRecord::Told() const {
   const std::lock_guard lock(log_->mutex_);
-  return report_ ? ReportJson(Detail::kAll) : Json(nullptr);
+  Json told = explains_ && report_ ? ReportJson(Detail::kAll) : Json(nullptr);
+  if (!loosened_.empty()) told["loosened"] = loosened_;
+  return told;
+}
+
+bool RequestRecord::Tells(bool explain) {
+  const std::lock_guard lock(log_->mutex_);
+  explains_ = explain;
+  return explain || !loosened_.empty();
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {

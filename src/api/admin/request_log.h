@@ -50,8 +50,11 @@ class RequestRecord {
   // Call when the prompt got its slot. Later calls change nothing.
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
-  // Returns the `cairn` object of the answer. Null before the request has a slot.
+  // Returns the `cairn` object of the answer: the explanation if it was asked for, and what was
+  // loosened. Null before the request has a slot.
   Json Told() const;
+  // Whether the answer has a `cairn` object. `explain`: the request asked for it.
+  bool Tells(bool explain);
   // Returns the x-cairn-… headers: names and values without line ends. Empty before the request has
   // a slot.
   std::vector<std::pair<std::string, std::string>> Headers() const;
@@ -70,8 +73,10 @@ class RequestRecord {
   RequestLog* const log_;
   const Begun begun_;
   const Engine* const engine_;
+  const std::vector<std::string> loosened_;
   // The rest is guarded by the log's mutex.
   ExplainedPrompt prompt_;  // released once it is explained
+  bool explains_ = true;
   State state_ = State::kWaiting;
   std::optional<ReuseReport> report_;
   Explanation explanation_;

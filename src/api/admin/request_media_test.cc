@@ -12,7 +12,7 @@
 #include "testing/engine/fake_engine.h"
 #include "testing/media/fake_media.h"
 
-namespace cairn {
+namespace cairn::request_media_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -150,4 +150,4 @@ TEST(RequestMedia, HoldNoThumbnailThatTheLayoutsHaveDropped) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::request_media_test

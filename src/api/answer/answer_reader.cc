@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-void Add(AnswerDelta piece, WholeAnswer* answer) {
+void AddPiece(AnswerDelta piece, WholeAnswer* answer) {
   switch (piece.kind) {
     case AnswerDelta::Kind::kReasoning:
       answer->reasoning += piece.text;
@@ -136,7 +136,7 @@ ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
     if (!step) continue;
     if (step->error) return tl::unexpected(*step->error);
     WholeAnswer& answer = answers.at(step->answer);
-    for (AnswerDelta& piece : step->pieces) Add(std::move(piece), &answer);
+    for (AnswerDelta& piece : step->pieces) AddPiece(std::move(piece), &answer);
     std::move(step->logprobs.begin(), step->logprobs.end(), std::back_inserter(answer.logprobs));
     if (step->end) answer.end = std::move(*step->end);
     if (step->all_ended) return answers;

@@ -16,7 +16,7 @@
 #include "api/openai/responses.h"
 #include "testing/api/played_answer.h"
 
-namespace cairn {
+namespace cairn::answer_reader_test {
 namespace {
 
 using Gone = std::function<bool()>;
@@ -126,4 +126,4 @@ TEST(FailureBeforeAnswer, WaitsNoLongerThanItMayAndForNobodyWhoWent) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::answer_reader_test

@@ -7,7 +7,7 @@
 #include "testing/chat/parsed_answer.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::answer_script_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -93,4 +93,4 @@ TEST(AnswerScript, SaysWhichRuleIsNoRule) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::answer_script_test

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
 
-constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
 // Approximate bytes of an entry in addition to its text and tokens.
-constexpr size_t kEntryBytes = 256;
+constexpr size_t kTokenEntryBytes = 256;
 
 // Computes the keys of a prompt's prefixes, from short to long, in one pass over the text.
 class PrefixKeys {
@@ -79,8 +79,8 @@ PromptKey KeyOf(const PromptText& prompt) {
 void AnswerTokens::Remember(NamespaceId name_space, const PromptKey& prompt,
                             GeneratedAnswer answer) {
   if (answer.text.empty()) return;
-  const size_t bytes = kEntryBytes + answer.text.size() + answer.tokens.size() * sizeof(Token) +
-                       answer.ends.size() * sizeof(size_t);
+  const size_t bytes = kTokenEntryBytes + answer.text.size() +
+                       answer.tokens.size() * sizeof(Token) + answer.ends.size() * sizeof(size_t);
   const Place place{name_space, prompt.bytes};
   const std::lock_guard lock(mutex_);
   const auto [first, last] = by_place_.equal_range(place);

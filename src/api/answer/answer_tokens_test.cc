@@ -4,7 +4,7 @@
 
 #include "testing/api/pair_engine.h"
 
-namespace cairn {
+namespace cairn::answer_tokens_test {
 namespace {
 
 using test::PairEngine;
@@ -112,4 +112,4 @@ TEST(AnswerTokens, HoldsNoMoreBytesThanItMayAndForgetsTheOldest) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::answer_tokens_test

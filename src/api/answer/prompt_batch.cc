@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "sched/adapter_name_space.h"
-#include "sched/prompt_too_long.h"
 
 namespace cairn {
 
@@ -14,14 +13,12 @@ PromptBatch::PromptBatch(const ChatService* service, std::vector<GenerationReque
     : service_(service), answers_(requests.at(0).answers), requests_(std::move(requests)) {}
 
 ApiResult<std::shared_ptr<Generation>> PromptBatch::Begin() {
-  const size_t context_tokens = service_->engine().context_tokens();
   for (size_t i = 0; i < requests_.size(); ++i) {
     const size_t tokens = requests_[i].prompt.size();
-    if (tokens < context_tokens) continue;
-    ApiError error = ToApiError(PromptTooLong(std::to_string(tokens), context_tokens));
+    const auto fits = service_->limits().CheckTokens(TextUse::kPrompt, tokens);
+    if (fits) continue;
+    ApiError error = fits.error();
     error.message = "prompt[" + std::to_string(i) + "]: " + error.message;
-    error.prompt_tokens = tokens;
-    error.context_tokens = context_tokens;
     return tl::unexpected(error);
   }
   if (const AdapterSets* const sets = service_->engine().adapter_sets()) {
@@ -45,8 +42,8 @@ ApiResult<void> PromptBatch::SubmitMore() {
     request.first_answer = submitted_ * answers_;
     const auto submitted = service_->Submit(std::move(request));
     if (!submitted) {
-      constexpr int kUnavailable = 503;
-      if (submitted.error().status == kUnavailable && running() > 0) return {};
+      constexpr int kUnavailableStatus = 503;
+      if (submitted.error().status == kUnavailableStatus && running() > 0) return {};
       return tl::unexpected(submitted.error());
     }
     requests_[submitted_] = {};

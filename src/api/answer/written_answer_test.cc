@@ -13,7 +13,7 @@
 #include "testing/chat/parsed_answer.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::written_answer_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -126,4 +126,4 @@ TEST(WrittenAnswer, RefusesATemplateThatDoesNotShowAnswers) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::written_answer_test

@@ -49,7 +49,7 @@ size_t ReadBefore(size_t end, const GenerationCost& cost) {
   return end > cost.reused_tokens ? end - cost.reused_tokens : 0;
 }
 
-Json Usage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
+Json MessageUsage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
   size_t last = 0;
   size_t last_long = 0;  // of those with a longer ttl than the default
   for (const ClientMark& mark : marks) {
@@ -68,11 +68,12 @@ Json Usage(const GenerationCost& cost, const std::vector<ClientMark>& marks) {
           {"output_tokens_details", {{"thinking_tokens", cost.reasoning_tokens}}}};
 }
 
-Json Envelope(const AnswerIdentity& identity, const GenerationCost& cost,
-              const std::vector<ClientMark>& marks) {
-  return {{"id", identity.id},        {"type", "message"},          {"role", "assistant"},
-          {"model", identity.model},  {"content", Json::array()},   {"stop_reason", nullptr},
-          {"stop_sequence", nullptr}, {"usage", Usage(cost, marks)}};
+Json MessageEnvelope(const AnswerIdentity& identity, const GenerationCost& cost,
+                     const std::vector<ClientMark>& marks) {
+  return {{"id", identity.id},        {"type", "message"},
+          {"role", "assistant"},      {"model", identity.model},
+          {"content", Json::array()}, {"stop_reason", nullptr},
+          {"stop_sequence", nullptr}, {"usage", MessageUsage(cost, marks)}};
 }
 
 // Clients require call ids that are unique in the whole conversation.
@@ -136,7 +137,7 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
   const auto record = chat.record;
   const auto whole = CollectAnswer(std::move(chat), gone);
   if (!whole) return tl::unexpected(whole.error());
-  Json message = Envelope(identity, whole->end.cost, marks);
+  Json message = MessageEnvelope(identity, whole->end.cost, marks);
   Json& content = message["content"];
   if (!whole->reasoning.empty()) {
     content.push_back(ThinkingBlock(whole->reasoning, SignatureOf(whole->reasoning)));
@@ -171,7 +172,8 @@ void MessageStream::Begin(const GenerationCost& cost, std::string* chunk) {
   GenerationCost prompt = cost;
   prompt.generated_tokens = 0;
   prompt.reasoning_tokens = 0;
-  AppendEvent({{"type", "message_start"}, {"message", Envelope(identity_, prompt, marks_)}}, chunk);
+  AppendEvent({{"type", "message_start"}, {"message", MessageEnvelope(identity_, prompt, marks_)}},
+              chunk);
   *chunk += kPingEvent;
 }
 
@@ -194,7 +196,7 @@ bool MessageStream::Next(std::string* chunk) {
       {"type", "message_delta"},
       {"delta",
        {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
-      {"usage", Usage(cost, marks_)}};
+      {"usage", MessageUsage(cost, marks_)}};
   AddExplanation(record_, &delta);
   AppendEvent(delta, chunk);
   AppendEvent({{"type", "message_stop"}}, chunk);

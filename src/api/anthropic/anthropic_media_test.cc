@@ -8,7 +8,7 @@
 #include "api/anthropic/anthropic_request.h"
 #include "testing/api/media_samples.h"
 
-namespace cairn {
+namespace cairn::anthropic_media_test {
 namespace {
 
 using test::MediaOf;
@@ -117,4 +117,4 @@ TEST(AnthropicMedia, FilesAndImagesOfAnAnswerAreRefused) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::anthropic_media_test

@@ -9,29 +9,14 @@
 
 #include "api/answer/stop_limits.h"
 #include "api/media/media_parts.h"
+#include "api/openai/answer_format.h"
 #include "api/prompt/reasoning_request.h"
 #include "chat/text_parts.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kLarge = 1e6;
 constexpr int64_t kHourS = 3600;
-
-std::string At(const std::string& list, size_t index) {
-  return list + "[" + std::to_string(index) + "]";
-}
-
-// Returns the text of a required field.
-ApiResult<std::string> NeededString(const Json& object, const std::string& place,
-                                    std::string_view name) {
-  FieldReader fields(object, place + ".");
-  std::string text;
-  if (fields.Find(name) == nullptr) fields.Fail(name, "a string");
-  fields.String(name, &text);
-  if (fields.error()) return tl::unexpected(*fields.error());
-  return text;
-}
 
 ApiResult<std::string> BlockType(const Json& block, const std::string& place) {
   if (!block.is_object()) return tl::unexpected(FieldError(place, "an object with a 'type'"));
@@ -77,8 +62,8 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-ApiResult<void> ReadContent(const Json* content, const std::string& place, MediaReader* media,
-                            Message* message);
+ApiResult<void> ReadMessageContent(const Json* content, const std::string& place,
+                                   MediaReader* media, Message* message);
 ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
                          Message* message);
 
@@ -111,7 +96,7 @@ ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaRe
   const Json* const content = FieldReader(*source, "").Find(name);
   if (*type == "content" && content != nullptr && content->is_array()) {
     for (size_t i = 0; i < content->size(); ++i) {
-      auto added = AddBlock((*content)[i], At(source_place + ".content", i), media, message);
+      auto added = AddBlock((*content)[i], ItemPlace(source_place + ".content", i), media, message);
       if (!added) return added;
     }
   } else {
@@ -134,7 +119,7 @@ ApiResult<void> AddSearchResult(const Json& block, const std::string& place, Mes
   if (fields.error()) return tl::unexpected(*fields.error());
   Conversation inside{.messages = {Message{}}};
   Message& texts = inside.messages.front();
-  auto read = ReadContent(fields.Find("content"), place + ".content", nullptr, &texts);
+  auto read = ReadMessageContent(fields.Find("content"), place + ".content", nullptr, &texts);
   if (!read) return read;
   JoinTextParts({}, &inside);
   BeginLine(message);
@@ -171,8 +156,8 @@ ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReade
 
 // Reads the content of a message that has none yet, and its marks: a string or a list of blocks
 // with texts and images. Null is no text.
-ApiResult<void> ReadContent(const Json* content, const std::string& place, MediaReader* media,
-                            Message* message) {
+ApiResult<void> ReadMessageContent(const Json* content, const std::string& place,
+                                   MediaReader* media, Message* message) {
   if (content == nullptr) return {};
   if (content->is_string()) {
     message->content = content->text();
@@ -182,9 +167,9 @@ ApiResult<void> ReadContent(const Json* content, const std::string& place, Media
     return tl::unexpected(FieldError(place, "a string or a list of blocks"));
   }
   for (size_t i = 0; i < content->size(); ++i) {
-    auto added = AddBlock((*content)[i], At(place, i), media, message);
+    auto added = AddBlock((*content)[i], ItemPlace(place, i), media, message);
     const bool last = i + 1 == content->size();
-    if (added) added = AddMark((*content)[i], At(place, i), last, &message->marks);
+    if (added) added = AddMark((*content)[i], ItemPlace(place, i), last, &message->marks);
     if (!added) return added;
   }
   return {};
@@ -197,7 +182,7 @@ ApiResult<Message> ReadToolResult(const Json& block, const std::string& place, M
   Message message;
   message.role = Role::kTool;
   message.tool_call_id = *id;
-  auto read = ReadContent(fields.Find("content"), place + ".content", media, &message);
+  auto read = ReadMessageContent(fields.Find("content"), place + ".content", media, &message);
   if (read) read = AddMark(block, place, true, &message.marks);
   if (!read) return tl::unexpected(read.error());
   return message;
@@ -257,9 +242,10 @@ ApiResult<void> AddAssistantMessage(const Json& content, const std::string& plac
   Message message;
   message.role = Role::kAssistant;
   for (size_t i = 0; i < content.size(); ++i) {
-    auto added = AddAssistantBlock(content[i], At(place, i), &message, &conversation->left_out);
+    auto added =
+        AddAssistantBlock(content[i], ItemPlace(place, i), &message, &conversation->left_out);
     if (added) {
-      added = AddMark(content[i], At(place, i), i + 1 == content.size(), &message.marks);
+      added = AddMark(content[i], ItemPlace(place, i), i + 1 == content.size(), &message.marks);
     }
     if (!added) return added;
   }
@@ -274,20 +260,20 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place, Me
   bool has_text = content.empty();
   for (size_t i = 0; i < content.size(); ++i) {
     const Json& block = content[i];
-    const auto type = BlockType(block, At(place, i));
+    const auto type = BlockType(block, ItemPlace(place, i));
     if (!type) return tl::unexpected(type.error());
     if (*type == "tool_result") {
-      auto result = ReadToolResult(block, At(place, i), media);
+      auto result = ReadToolResult(block, ItemPlace(place, i), media);
       if (!result) return tl::unexpected(result.error());
       messages->push_back(std::move(*result));
       continue;
     }
-    auto added = AddBlock(block, At(place, i), media, &message);
+    auto added = AddBlock(block, ItemPlace(place, i), media, &message);
     if (!added) return added;
     has_text = true;
     // Only the last text block is at the end of the message.
     if (!message.marks.empty()) message.marks.back().inside = true;
-    auto marked = AddMark(block, At(place, i), true, &message.marks);
+    auto marked = AddMark(block, ItemPlace(place, i), true, &message.marks);
     if (!marked) return marked;
   }
   if (has_text) messages->push_back(std::move(message));
@@ -320,7 +306,7 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
   }
   Message message;
   message.role = *role;
-  auto read = ReadContent(content, content_place, media, &message);
+  auto read = ReadMessageContent(content, content_place, media, &message);
   if (!read) return read;
   conversation->messages.push_back(std::move(message));
   return {};
@@ -330,7 +316,7 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
 ApiResult<void> AddSystem(const Json& body, MediaReader* media, std::vector<Message>* messages) {
   Message message;
   message.role = Role::kSystem;
-  auto read = ReadContent(FieldReader(body, "").Find("system"), "system", media, &message);
+  auto read = ReadMessageContent(FieldReader(body, "").Find("system"), "system", media, &message);
   if (!read) return read;
   if (message.content.empty()) return {};
   messages->push_back(std::move(message));
@@ -345,7 +331,7 @@ ApiResult<Tools> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
   Json shown = Json::array();
   for (size_t i = 0; i < tools->size(); ++i) {
     const Json& tool = (*tools)[i];
-    const std::string place = At("tools", i);
+    const std::string place = ItemPlace("tools", i);
     if (!tool.is_object()) return tl::unexpected(FieldError(place, "an object"));
     auto marked = AddMark(tool, place, true, marks);
     if (!marked) return tl::unexpected(marked.error());
@@ -391,7 +377,7 @@ ApiResult<void> CheckMarks(const Conversation& conversation) {
   return tl::unexpected(error);
 }
 
-void ReadLimits(FieldReader* fields, GenerationParams* params) {
+void ReadMessageLimits(FieldReader* fields, GenerationParams* params) {
   if (fields->Find("max_tokens") == nullptr) fields->Fail("max_tokens", "a whole number");
   int64_t tokens_max = 0;
   fields->Integer("max_tokens", 0, int64_t{1} << 40, &tokens_max);
@@ -408,8 +394,8 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
 }
 
 // Returns the GBNF that the answer's text must match, from `output_config.format` or its older name
-// `output_format`; empty if it is free.
-ApiResult<std::string> ReadOutputFormat(const Json& body) {
+// `output_format`; empty if it is free. What it does not enforce is added to `loosened`.
+ApiResult<std::string> ReadOutputFormat(const Json& body, Loosened* loosened, GrammarCache* cache) {
   FieldReader fields(body, "");
   const Json* older = fields.Find("output_format");
   const Json* config = fields.Find("output_config");  // an object: ReadThinking checks that
@@ -417,12 +403,13 @@ ApiResult<std::string> ReadOutputFormat(const Json& body) {
   if (format != nullptr && older != nullptr) {
     return tl::unexpected(FieldError("output_format", "absent with 'output_config.format'"));
   }
-  if (format != nullptr) return ParseAnswerFormat(*format, "output_config.format");
-  return older == nullptr ? std::string() : ParseAnswerFormat(*older, "output_format");
+  if (format != nullptr) return ParseAnswerFormat(*format, "output_config.format", loosened, cache);
+  if (older == nullptr) return std::string();
+  return ParseAnswerFormat(*older, "output_format", loosened, cache);
 }
 
-void ReadSampling(FieldReader* fields, SamplingParams* sampling) {
-  fields->Number("temperature", 0, kLarge, &sampling->temperature);
+void ReadMessageSampling(FieldReader* fields, SamplingParams* sampling) {
+  fields->Number("temperature", 0, kNumberMax, &sampling->temperature);
   fields->Number("top_p", 0, 1, &sampling->top_p);
   int64_t top_k = sampling->top_k;
   fields->Integer("top_k", -1, std::numeric_limits<int32_t>::max(), &top_k);
@@ -440,7 +427,7 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
   MediaReader media(rules);
   auto added = AddSystem(body, &media, &conversation.messages);
   for (size_t i = 0; added && i < messages->size(); ++i) {
-    added = AddMessage((*messages)[i], At("messages", i), &media, &conversation);
+    added = AddMessage((*messages)[i], ItemPlace("messages", i), &media, &conversation);
   }
   if (!added) return tl::unexpected(added.error());
   auto tools = ReadTools(body, &conversation.tools_marks);
@@ -458,7 +445,7 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
 }
 
 ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults,
-                                            const MediaRules& rules) {
+                                            const MediaRules& rules, GrammarCache* cache) {
   auto conversation = ParseMessagesConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
   ChatRequest request;
@@ -468,11 +455,11 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
   FieldReader fields(body, "");
   fields.Bool("stream", &request.stream);
   ReadEagerCalls(&fields, &request.eager_calls);
-  ReadLimits(&fields, &request.params);
-  ReadSampling(&fields, &request.params.sampling);
+  ReadMessageLimits(&fields, &request.params);
+  ReadMessageSampling(&fields, &request.params.sampling);
   ReadThinkingBudgetTokens(&fields, &request.params.reasoning);
   ReadThinkingBudget(&fields, &request.params.reasoning);
-  auto grammar = ReadOutputFormat(body);
+  auto grammar = ReadOutputFormat(body, &request.loosened, cache);
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = *std::move(grammar);
   request.grammar_is_format = true;

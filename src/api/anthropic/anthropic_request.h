@@ -25,9 +25,11 @@
 namespace cairn {
 
 // `defaults` apply to fields that the request leaves out. A known field of the wrong type is an
-// error that names it. `rules` are the server's for images; the default takes none.
+// error that names it. `rules` are the server's for images; the default takes none. `cache` may be
+// null.
 ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationParams& defaults,
-                                            const MediaRules& rules = {});
+                                            const MediaRules& rules = {},
+                                            GrammarCache* cache = nullptr);
 
 // Parses only `system`, `messages`, `tools` and `thinking`, from which the prompt is rendered.
 ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaRules& rules = {});

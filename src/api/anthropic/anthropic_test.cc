@@ -6,7 +6,7 @@
 #include "testing/api/played_answer.h"
 #include "testing/base/golden_file.h"
 
-namespace cairn {
+namespace cairn::anthropic_test {
 namespace {
 
 const AnswerIdentity kIdentity = {"msg_1", "m", 1700000000};
@@ -338,4 +338,4 @@ TEST_F(AnthropicTest, ErrorsHaveAnthropicsTypes) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::anthropic_test

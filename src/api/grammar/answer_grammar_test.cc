@@ -5,7 +5,7 @@
 #include "chat/parse/reasoning.h"
 #include "engine/grammar/grammar.h"
 
-namespace cairn {
+namespace cairn::answer_grammar_test {
 namespace {
 
 bool IsAnswer(std::string_view answer, bool starts_inside, const ReasoningTags& tags = {}) {
@@ -43,4 +43,4 @@ TEST(GrammarWithReasoning, GoesThroughAnyTag) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::answer_grammar_test

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "api/grammar/argument_rules.h"
 #include "api/grammar/call_grammar_learned.h"
 #include "api/grammar/call_or_text_grammar.h"
-#include "api/grammar/call_values.h"
 #include "api/grammar/json_grammar.h"
 #include "api/grammar/json_schema.h"
 #include "chat/parse/answer_parser.h"
@@ -18,33 +18,16 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kField = "tool_choice";
-// Characters that some family does not allow in a tool's name.
-constexpr std::string_view kNoName = "[]{}()\"'<> \t\r\n\\";
-
-bool IsIdentifier(std::string_view text, std::string_view more) {
-  const auto fits = [&](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' ||
-           more.find(c) != std::string_view::npos;
-  };
-  return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
-         std::all_of(text.begin(), text.end(), fits);
-}
-
 ApiResult<Json> ObjectSchema(const Json& function, const std::string& place) {
   const auto found = function.find("parameters");
   if (found == function.end() || found->is_null()) return Json{{"type", "object"}};
   if (!found->is_object()) return tl::unexpected(FieldError(place, "a JSON schema"));
-  Json schema = *found;
-  if (!schema.contains("type")) schema["type"] = "object";
-  if (schema["type"] != "object") {
-    return tl::unexpected(FieldError(place + ".type", "'object'"));
-  }
-  return schema;
+  return *found;
 }
 
 // Returns the tools that may be called, each once.
-ApiResult<std::vector<CallableTool>> CallableTools(const Tools& offered, const ToolChoice& choice) {
+ApiResult<std::vector<CallableTool>> CallableTools(const Tools& offered, const ToolChoice& choice,
+                                                   Loosened* loosened) {
   const std::unordered_set<std::string_view> wanted(choice.names.begin(), choice.names.end());
   std::unordered_set<std::string_view> callable;
   std::vector<CallableTool> tools;
@@ -54,20 +37,22 @@ ApiResult<std::vector<CallableTool>> CallableTools(const Tools& offered, const T
     const std::string& name = (*function)["name"].text();
     if (!wanted.empty() && !wanted.contains(name)) continue;
     if (!callable.insert(name).second) continue;
-    if (name.empty() || name.find_first_of(kNoName) != std::string::npos) {
-      return tl::unexpected(
-          FieldError(kField, "a tool whose name can stand in a call, not '" + name + "'"));
-    }
+    if (name.empty()) return tl::unexpected(FieldError(kToolChoiceField, "a tool with a name"));
     const std::string place = "tools." + name + ".parameters";
     auto schema = ObjectSchema(*function, place);
     if (!schema) return tl::unexpected(schema.error());
-    tools.push_back({name, *std::move(schema), place, "t" + std::to_string(tools.size()) + "-"});
+    RulesTarget target{place, "t" + std::to_string(tools.size()) + "-"};
+    target.loosened = loosened;
+    tools.push_back({name, *std::move(schema), std::move(target)});
   }
+  // The rules of all tools together have the room of one schema's.
+  for (CallableTool& tool : tools) tool.target.bytes_max /= tools.size();
   for (const std::string& name : choice.names) {
     if (callable.contains(name)) continue;
-    return tl::unexpected(FieldError(kField, "one of 'tools', not '" + name + "'"));
+    return tl::unexpected(FieldError(kToolChoiceField, "one of 'tools', not '" + name + "'"));
   }
-  if (tools.empty()) return tl::unexpected(FieldError(kField, "'auto' where there are no 'tools'"));
+  if (tools.empty())
+    return tl::unexpected(FieldError(kToolChoiceField, "'auto' where there are no 'tools'"));
   return tools;
 }
 
@@ -107,6 +92,7 @@ class CallWriter {
         if (source.find("[ARGS]") == std::string_view::npos) {
           return Whole(Quoted("[TOOL_CALLS][", List("arguments"), "]"));
         }
+        CheckNames("[]{} \t\r\n");
         return Whole(Repeated(Choice([](const CallableTool& tool) {
                                 return GbnfLiteral("[TOOL_CALLS]" + tool.name + "[ARGS]");
                               }),
@@ -125,7 +111,7 @@ class CallWriter {
         break;
     }
     return tl::unexpected(
-        FieldError(kField, "'auto' or 'none': this model's tool call syntax is unknown"));
+        FieldError(kToolChoiceField, "'auto' or 'none': this model's tool call syntax is unknown"));
   }
 
  private:
@@ -141,10 +127,22 @@ class CallWriter {
 
   // Returns the rule of a tool's arguments as JSON.
   std::string Arguments(const CallableTool& tool) {
-    auto rules = RulesOfSchema(tool.schema, tool.place, tool.prefix);
+    return Add(RulesOfObjects(tool.schema, tool.target), tool);
+  }
+
+  std::string Add(const ApiResult<std::string>& rules, const CallableTool& tool) {
     if (!rules && !error_) error_ = rules.error();
     if (rules) rules_ += *rules;
-    return tool.prefix + "root";
+    return tool.target.prefix + "root";
+  }
+
+  // Refuses tools with characters in their names by which the family marks something else.
+  void CheckNames(std::string_view marks) {
+    for (const CallableTool& tool : tools_) {
+      if (tool.name.find_first_of(marks) == std::string::npos) continue;
+      Refuse(kToolChoiceField,
+             "a tool whose name this model can write in a call, not '" + tool.name + "'");
+    }
   }
 
   // Returns a rule for a call of one of the tools: `begin`, its arguments as JSON, `end`.
@@ -172,12 +170,13 @@ class CallWriter {
 
   ApiResult<std::string> Whole(const std::string& root) {
     if (error_) return tl::unexpected(*error_);
-    return "root ::= " + root + "\n" + rules_ + JsonRulesText();
+    return WithJsonRules("root ::= " + root + "\n" + rules_);
   }
 
   // The reasoning is a separate, optional message, so the grammar contains it; callers do not put
   // reasoning before this grammar.
   ApiResult<std::string> Harmony() {
+    CheckNames("<>| \t\r\n");
     const auto begin = [](const CallableTool& tool) {
       return GbnfLiteral("<|channel|>commentary to=functions." + tool.name +
                          " <|constrain|>json<|message|>");
@@ -196,31 +195,27 @@ class CallWriter {
     std::string choices;
     for (const CallableTool& tool : tools_) {
       if (!IsIdentifier(tool.name, ".-")) {
-        Refuse(kField, "a tool whose name this model can write in a call, not '" + tool.name + "'");
+        Refuse(kToolChoiceField,
+               "a tool whose name this model can write in a call, not '" + tool.name + "'");
       }
       choices += choices.empty() ? "" : " | ";
-      choices += Quoted(tool.name + "(", PythonArguments(tool), ")");
+      choices += Quoted(tool.name + "(", PythonOf(tool), ")");
     }
     const std::string calls = Repeated(AddRule("call", choices), ", ", several_);
     auto text = Whole(Quoted(before, calls, after));
-    if (text) ReplaceAll(R"("\\" ["\\/])", R"("\\" ["\\])", &*text);
+    if (!text) return text;
+    ReplaceAll(R"("\\" ["\\/])", R"("\\" ["\\])", &*text);
+    ReplaceAll(R"([\"\\/])", R"([\"\\])", &*text);
+    ReplaceAll(R"(x2f ::= "/" | "\\" ("/" | )", R"(x2f ::= "/" | "\\" ()", &*text);
     return text;
   }
 
-  std::string PythonArguments(const CallableTool& tool) {
-    std::vector<GbnfMember> written;
-    for (const CallMember& member : Members(tool)) {
-      if (!IsIdentifier(member.name, "")) {
-        Refuse(tool.place + ".properties." + member.name, "named as a Python argument");
-      }
-      auto rules = RulesOfSchema(member.schema, member.place, member.prefix);
-      if (!rules && !error_) error_ = rules.error();
-      if (rules) rules_ += *rules;
-      written.push_back(
-          {GbnfLiteral(member.name + "=") + " " + member.prefix + "root", member.required});
-    }
-    const std::string all = GbnfMembers(written, ", ", tool.prefix, &rules_);
-    return AddRule(tool.prefix + "args", all);
+  std::string PythonOf(const CallableTool& tool) {
+    return Add(RulesOfSchema(tool.schema, tool.target,
+                             [&](SchemaRules* rules, RuleSheet* sheet) {
+                               return PythonArguments(tool.target, rules, sheet);
+                             }),
+               tool);
   }
 
   static LearnedCalls QwenXml() {
@@ -237,14 +232,6 @@ class CallWriter {
     return calls;
   }
 
-  // Returns the properties of a tool whose schema is an object with properties only.
-  std::vector<CallMember> Members(const CallableTool& tool) {
-    auto members = MembersOf(tool.schema, tool.place, tool.prefix);
-    if (members) return *std::move(members);
-    if (!error_) error_ = members.error();
-    return {};
-  }
-
   void Refuse(const std::string& place, const std::string& expected) {
     if (!error_) error_ = FieldError(place, expected);
   }
@@ -255,11 +242,18 @@ class CallWriter {
   std::optional<ApiError> error_;
 };
 
+// The inputs that the grammar of calls depends on.
+std::string GrammarKey(const Tools& tools, const ToolChoice& choice) {
+  std::string key = choice.several ? "calls" : "call";
+  for (const std::string& name : choice.names) key += "\n" + ToText(Json(name));
+  return key + "\n" + tools.text();
+}
+
 }  // namespace
 
 ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
-                                      const ToolChoice& choice) {
-  auto tools = CallableTools(offered, choice);
+                                      const ToolChoice& choice, Loosened* loosened) {
+  auto tools = CallableTools(offered, choice, loosened);
   if (!tools) return tl::unexpected(tools.error());
   const CallFormat format = CallFormatOf(chat_template);
   if (format == CallFormat::kLearned) {
@@ -269,26 +263,36 @@ ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const T
   return CallWriter(*std::move(tools), choice.several).Write(format, chat_template.source());
 }
 
-ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request) {
+ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request,
+                                 GrammarCache* cache) {
   const ToolChoice& choice = request->tool_choice;
   const Tools& tools = request->conversation.tools;
   if (choice.kind == ToolChoice::Kind::kNone) return Tools();
   const bool forced = choice.kind == ToolChoice::Kind::kRequired;
   if (forced) {
     if (!request->grammar.empty() && !request->grammar_is_format) {
-      return tl::unexpected(FieldError(kField, "'auto' or 'none' where the answer has a grammar"));
+      return tl::unexpected(
+          FieldError(kToolChoiceField, "'auto' or 'none' where the answer has a grammar"));
     }
     // A format is for texts, and the answer has none.
-    auto grammar = GrammarOfCalls(chat_template, tools, choice);
+    request->loosened.clear();  // of a format
+    auto grammar = RulesOf(
+        cache, GrammarKey(tools, choice), &request->loosened,
+        [&](Loosened* loosened) { return GrammarOfCalls(chat_template, tools, choice, loosened); });
     if (!grammar) return tl::unexpected(grammar.error());
     request->grammar = *std::move(grammar);
   }
   if (choice.names.size() > tools.size()) {
     return tl::unexpected(
-        FieldError(kField, "a choice among 'tools': it names more than there are"));
+        FieldError(kToolChoiceField, "a choice among 'tools': it names more than there are"));
   }
   if (!forced && request->grammar_is_format && !request->grammar.empty()) {
-    request->grammar = GrammarOfCallsOrText(chat_template, tools, choice, request->grammar);
+    const std::string& format = request->grammar;
+    auto both = RulesOf(cache, GrammarKey(tools, choice) + "\n" + format, nullptr, [&](Loosened*) {
+      return ApiResult<std::string>(GrammarOfCallsOrText(chat_template, tools, choice, format));
+    });
+    if (!both) return tl::unexpected(both.error());
+    request->grammar = *std::move(both);
   }
   return choice.names.empty() ? tools : tools.Named(choice.names);
 }

@@ -12,6 +12,8 @@
 #include <string_view>
 
 #include "api/api_error.h"
+#include "api/grammar/grammar_cache.h"
+#include "api/grammar/json_schema.h"
 #include "api/grammar/tool_choice.h"
 #include "api/openai/chat_request.h"
 #include "chat/template/chat_template.h"
@@ -21,15 +23,17 @@ namespace cairn {
 // Maximum number of forced calls in one answer, so that a model cannot repeat calls forever.
 inline constexpr size_t kForcedCallsMax = 16;
 
-// Returns GBNF rules, the first of which is "root". Any thread. Errors, all 400: there is no such
-// tool; a tool's schema has a keyword that cannot be enforced; the model's call syntax is unknown.
+// Returns GBNF rules, the first of which is "root", and adds the places of keywords that they do
+// not enforce to `loosened`, which may be null. Any thread. Errors, all 400: there is no such tool;
+// its parameters are no schema, or no object fits them; the model's call syntax is unknown.
 ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
-                                      const ToolChoice& choice);
+                                      const ToolChoice& choice, Loosened* loosened = nullptr);
 
 // Enforces a request's tool_choice: sets its grammar if a call is forced, and lets the grammar of a
 // format allow calls too if they are not. Returns the tools whose calls the answer is parsed for;
-// empty if calls are not parsed.
-ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request);
+// empty if calls are not parsed. `cache` is for this template alone, and may be null.
+ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request,
+                                 GrammarCache* cache = nullptr);
 
 }  // namespace cairn
 

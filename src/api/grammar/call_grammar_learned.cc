@@ -4,9 +4,9 @@
 #include <optional>
 #include <utility>
 
-#include "api/grammar/call_values.h"
+#include "api/grammar/argument_rules.h"
 #include "api/grammar/json_grammar.h"
-#include "api/grammar/json_schema.h"
+#include "api/json.h"
 
 namespace cairn {
 namespace {
@@ -31,7 +31,7 @@ class LearnedWriter {
       root += " (" + Literal(syntax_.between) + " call)" + GbnfTimes(0, calls_max - 1);
     }
     root = Literal(syntax_.block_open) + " " + root + " " + Literal(syntax_.block_close);
-    return "root ::= " + root + "\n" + rules_ + JsonRulesText();
+    return WithJsonRules("root ::= " + root + "\n" + rules_);
   }
 
  private:
@@ -40,13 +40,17 @@ class LearnedWriter {
   }
 
   std::string Call(const CallableTool& tool) {
+    CheckName(tool.name);
     const std::string delimiter = " call-id " + Literal(syntax_.id_delimiter) + " ";
     std::string text = Literal(syntax_.call_open);
     if (syntax_.id == Id::kBeforeName) text += delimiter;
     if (syntax_.id == Id::kHoldsName) {
       text += " " + GbnfLiteral("functions." + tool.name + ":") + " [0-9]{1,3}";
     } else {
-      text += " " + GbnfLiteral(tool.name);
+      // Within JSON the name is a string of it.
+      const std::string quoted = ToText(Json(tool.name));
+      text +=
+          " " + GbnfLiteral(syntax_.is_object() ? quoted.substr(1, quoted.size() - 2) : tool.name);
     }
     if (syntax_.id == Id::kBehindName) text += " " + Literal(syntax_.id_delimiter) + " call-id";
     text += " " + Literal(syntax_.name_end) + " " + Arguments(tool) + " ";
@@ -54,42 +58,28 @@ class LearnedWriter {
     return text + Literal(syntax_.call_close);
   }
 
+  // A name ends where the syntax says so.
+  void CheckName(const std::string& name) {
+    if (syntax_.is_object()) return;
+    const std::string behind = syntax_.name_end + syntax_.id_delimiter;
+    const size_t mark = behind.find_first_not_of(" \t\r\n");
+    const bool fits = name.find_first_of("\r\n<>") == std::string::npos &&
+                      (mark == std::string::npos || name.find(behind[mark]) == std::string::npos);
+    if (fits) return;
+    Refuse(FieldError("tool_choice",
+                      "a tool whose name this model can write in a call, not '" + name + "'"));
+  }
+
   std::string Arguments(const CallableTool& tool) {
-    if (syntax_.arguments == LearnedCalls::Arguments::kPairs) return Pairs(tool);
-    Add(RulesOfSchema(tool.schema, tool.place, tool.prefix));
-    return tool.prefix + "root";
-  }
-
-  std::string Pairs(const CallableTool& tool) {
-    auto members = MembersOf(tool.schema, tool.place, tool.prefix);
-    if (!members) {
-      Refuse(members.error());
-      return "";
+    if (syntax_.arguments == LearnedCalls::Arguments::kPairs) {
+      AddTextRules();
+      Add(RulesOfSchema(tool.schema, tool.target, [&](SchemaRules* rules, RuleSheet* sheet) {
+        return ArgumentRules(syntax_, tool.target, rules, sheet).Write();
+      }));
+    } else {
+      Add(RulesOfObjects(tool.schema, tool.target));
     }
-    AddTextRules();
-    std::vector<GbnfMember> pairs;
-    for (const CallMember& member : *members) {
-      if (!IsKey(member.name)) {
-        Refuse(FieldError(member.place, "named without the tags that this model writes"));
-      }
-      Add(RulesOfBareValue(member, syntax_));
-      pairs.push_back({GbnfLiteral(syntax_.key_open + member.name) + " " + member.prefix + "bare",
-                       member.required});
-    }
-    std::string rules;
-    const std::string all = GbnfMembers(pairs, syntax_.pair_between, tool.prefix, &rules);
-    rules_ += rules + tool.prefix + "args ::= " + all + "\n";
-    return tool.prefix + "args";
-  }
-
-  // Returns whether the parser accepts a key of that name.
-  bool IsKey(const std::string& name) const {
-    if (name.empty() || name.find_first_of("<>\r\n") != std::string::npos) return false;
-    for (const std::string* open : {&syntax_.string_open, &syntax_.other_open}) {
-      const std::vector<std::string> parts = SyntaxParts(*open);
-      if (!parts.empty() && name.find(parts[0]) != std::string::npos) return false;
-    }
-    return true;
+    return tool.target.prefix + "root";
   }
 
   void AddTextRules() {

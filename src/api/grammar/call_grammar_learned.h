@@ -8,22 +8,22 @@
 #include <vector>
 
 #include "api/api_error.h"
+#include "api/grammar/json_schema.h"
 #include "api/json.h"
 #include "chat/learn/learned_calls.h"
 
 namespace cairn {
 
-// A tool that may be called, and the names of its rules.
+// A tool that may be called.
 struct CallableTool {
   std::string name;
-  Json schema;         // of an object
-  std::string place;   // its name in errors
-  std::string prefix;  // prefix of its rules
+  Json schema;         // of its arguments, an object
+  RulesTarget target;  // of its rules
 };
 
 // Returns GBNF rules, the first of which is "root": one to `calls_max` calls of the tools. Any
-// thread. Errors, all 400: a tool's schema has a keyword that cannot be enforced in this syntax, or
-// a name cannot be written in it.
+// thread. Errors, all 400: no object fits a tool's schema, or a name cannot be written in this
+// syntax.
 ApiResult<std::string> GrammarOfLearnedCalls(const LearnedCalls& syntax,
                                              const std::vector<CallableTool>& tools,
                                              size_t calls_max);

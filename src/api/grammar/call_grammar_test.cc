@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <random>
 
 #include "api/json.h"
@@ -12,7 +13,7 @@
 #include "testing/base/played_share.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::call_grammar_test {
 namespace {
 
 // What a template of each family has in it that tells the family.
@@ -164,7 +165,10 @@ TEST(CallGrammar, WhatItAllowsIsReadAsCallsThatFitTheSchema) {
         if (call.name != "weather") continue;
         ++weather;
         ASSERT_TRUE(arguments.contains("city") && arguments["city"].is_string()) << answer;
-        ASSERT_TRUE(arguments["days"].is_number_integer()) << answer;
+        // 2.0 is an integer too.
+        ASSERT_TRUE(arguments["days"].is_number()) << answer;
+        const auto days = arguments["days"].get<double>();
+        EXPECT_EQ(days, std::floor(days)) << answer;
         EXPECT_GE(arguments["days"], 1);
         EXPECT_LE(arguments["days"], 14);
         const Json unit = arguments.value("unit", Json("C"));
@@ -222,10 +226,78 @@ TEST(CallGrammar, WhatCannotBeForcedIsNamed) {
   ExpectRefused(*test::Parsed("a template of nobody"), kTools, Required(), "tool_choice");
   const std::string odd =
       R"([{"type":"function","function":{"name":"odd-one","parameters":)"
-      R"({"type":"object","properties":{"n":{"type":"integer","multipleOf":3}}}}}])";
+      R"({"type":"object","properties":{"n":{"type":"integer","minimum":3,"maximum":2}},)"
+      R"("required":["n"]}}}])";
   for (const Source& source : Sources()) {
-    ExpectRefused(*source.parsed, odd, Required(),
-                  "tools.odd-one.parameters.properties.n.multipleOf");
+    ExpectRefused(*source.parsed, odd, Required(), "tools.odd-one.parameters");
+  }
+}
+
+// A tool's argument "d", whose values in calls are those of the schema in every family.
+void ExpectValues(const std::string& schema, const std::vector<std::string>& values) {
+  const std::string tools = R"([{"type":"function","function":{"name":"f","parameters":)"
+                            R"({"type":"object","properties":{"d":)" +
+                            schema + R"(},"required":["d"],"additionalProperties":false,)" +
+                            R"("$defs":{"C":{"type":"string","enum":["r","g"]}}}}}])";
+  for (const Source& source : Sources()) {
+    Loosened loosened;
+    const auto grammar =
+        GrammarOfCalls(*source.parsed, OfText(tools), Required({}, false), &loosened);
+    ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
+    EXPECT_TRUE(loosened.empty()) << source.name;
+    for (uint64_t seed = 0; seed < test::Played(20); ++seed) {
+      const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
+      const Parsed parsed = Parse(*source.parsed, answer, tools);
+      ASSERT_EQ(parsed.calls.size(), 1u) << source.name << ": " << answer;
+      const Json arguments = Json::parse(parsed.calls[0].arguments);
+      const bool listed = std::any_of(values.begin(), values.end(), [&](const std::string& value) {
+        return arguments["d"] == Json::parse(value);
+      });
+      EXPECT_TRUE(listed) << source.name << ": " << answer << parsed.calls[0].arguments;
+    }
+  }
+}
+
+TEST(CallGrammar, ValuesAreTheSchemasWhateverTheSyntax) {
+  ExpectValues(R"({"type":["string","null"],"enum":["r","g",null]})", {"\"r\"", "\"g\"", "null"});
+  ExpectValues(R"({"allOf":[{"$ref":"#/$defs/C"}],"default":"r"})", {"\"r\"", "\"g\""});
+  ExpectValues(R"({"enum":["r",1,true]})", {"\"r\"", "1", "1.0", "true"});
+  ExpectValues(
+      R"({"anyOf":[{"type":"integer","minimum":5,"maximum":6},{"type":"string","enum":["auto"]}]})",
+      {"5", "6", "5.0", "6.0", "\"auto\""});
+  ExpectValues(R"({"type":"string","pattern":"^\\d:[ab]$"})", [] {
+    std::vector<std::string> all;
+    for (char c = '0'; c <= '9'; ++c) {
+      all.push_back(std::string("\"") + c + ":a\"");
+      all.push_back(std::string("\"") + c + ":b\"");
+    }
+    return all;
+  }());
+  ExpectValues(R"({"type":"array","items":{"enum":["r"]},"minItems":1,"maxItems":2})",
+               {R"(["r"])", R"(["r","r"])"});
+}
+
+TEST(CallGrammar, AChoiceAtTheRootAndAReferenceThereAreForced) {
+  const std::string either =
+      R"([{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":)"
+      R"({"a":{"enum":[1]},"b":{"enum":[2]}},"anyOf":[{"required":["a"]},{"required":["b"]}],)"
+      R"("additionalProperties":false}}}])";
+  const std::string reference =
+      R"([{"type":"function","function":{"name":"f","parameters":{"$ref":"#/$defs/N","$defs":)"
+      R"({"N":{"type":"object","properties":{"a":{"enum":[1]}},"required":["a"],)"
+      R"("additionalProperties":false}}}}}])";
+  for (const Source& source : Sources()) {
+    for (const std::string& tools : {either, reference}) {
+      const auto grammar = GrammarOfCalls(*source.parsed, OfText(tools), Required({}, false));
+      ASSERT_TRUE(grammar.has_value()) << source.name << ": " << grammar.error().message;
+      for (uint64_t seed = 0; seed < 5; ++seed) {
+        const std::string answer = RandomSentence(*grammar, seed, ValueEnd(source));
+        const Parsed parsed = Parse(*source.parsed, answer, tools);
+        ASSERT_EQ(parsed.calls.size(), 1u) << source.name << ": " << answer;
+        const Json arguments = Json::parse(parsed.calls[0].arguments);
+        EXPECT_TRUE(arguments.contains("a") || arguments.contains("b")) << source.name << answer;
+      }
+    }
   }
 }
 
@@ -272,4 +344,4 @@ TEST(ApplyToolChoice, AFormatIsForTextsAndACallStaysPossible) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::call_grammar_test

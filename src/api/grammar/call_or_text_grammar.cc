@@ -20,10 +20,6 @@ namespace {
 constexpr std::string_view kRoot = "root";
 constexpr std::string_view kTextPrefix = "text-";
 
-bool IsNameChar(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-';
-}
-
 // Returns the position behind the literal, class, comment or repetition that begins at `at`; `at`
 // if none does.
 size_t SkipUnnamed(std::string_view rules, size_t at) {
@@ -42,8 +38,8 @@ std::string WithPrefix(std::string_view rules, std::string_view prefix) {
   for (size_t at = 0; at < rules.size();) {
     size_t end = SkipUnnamed(rules, at);
     if (end == at) {
-      if (IsNameChar(rules[at])) renamed += prefix;
-      while (end < rules.size() && IsNameChar(rules[end])) ++end;
+      if (IsRuleNameChar(rules[at])) renamed += prefix;
+      while (end < rules.size() && IsRuleNameChar(rules[end])) ++end;
       end = std::max(end, at + 1);
     }
     renamed += rules.substr(at, end - at);
@@ -126,8 +122,8 @@ class CallOrText {
     const Json* const parameters = FindPointer(tool, "/function/parameters");
     const bool plain =
         parameters == nullptr || !parameters->is_object() || HasPlainProperties(*parameters);
-    if (HasNamedArguments() && !plain) return std::nullopt;
     if (!frees && CanForce(tool)) return tool;
+    if (HasNamedArguments() && !plain) return std::nullopt;
     Json free = WithFreeArguments(tool, plain);
     if (!CanForce(free)) return std::nullopt;
     return free;

@@ -12,7 +12,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::call_or_text_grammar_test {
 namespace {
 
 const std::string kNow = R"({"type":"function","function":{"name":"now",)"
@@ -175,4 +175,4 @@ TEST(CallOrTextGrammar, KeepsALiteralThatLooksLikeRules) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::call_or_text_grammar_test

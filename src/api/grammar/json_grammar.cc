@@ -1,14 +1,16 @@
 #include "api/grammar/json_grammar.h"
 
 #include <algorithm>
-#include <cctype>
+#include <array>
+#include <charconv>
 #include <limits>
+#include <set>
+#include <utility>
+
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
-
-constexpr std::string_view kMetaCharacters = "^$.|?*+()[]{}\\/-";
-constexpr size_t kPatternNestingMax = 30;
 
 void AppendEscaped(char c, std::string* text) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -86,236 +88,86 @@ void AppendNaturals(uint64_t low, uint64_t high, const std::string& sign,
   AppendSameLength(from, to, sign, choices);
 }
 
-using Characters = std::vector<std::string>;
-
-Characters CharactersOf(const std::string& text) {
-  Characters characters;
-  for (const char c : text) {
-    const bool continues = static_cast<uint8_t>(c) >> 6 == 2 && !characters.empty();
-    if (continues) characters.back() += c;
-    if (!continues) characters.emplace_back(1, c);
+// Integers as JSON Schema means them: 2.0 is one, and so is 1.5e3.
+std::string IntegerRule() {
+  std::string rule = R"("-"? ("0" | [1-9] [0-9]{0,60}) ("." "0"{1,20})? ([eE] "+"? [0-9]{1,2})?)";
+  for (int digits = 1; digits <= 16; ++digits) {
+    rule += R"( | "-"? [0-9] "." [0-9]{)" + std::to_string(digits) + R"(} [eE] "+"? )" +
+            GbnfIntegers(digits, 99);
   }
-  return characters;
+  return rule;
 }
 
-// Returns rules for the rest of a string that is none of `names`, after their common first `at`
-// characters.
-std::string OtherThan(const std::vector<const Characters*>& names, size_t at) {
-  constexpr std::string_view kNever = R"(\"\\\x00-\x1F\x7F)";
-  bool ends = false;
-  std::map<std::string, std::vector<const Characters*>> next;
-  for (const Characters* const name : names) {
-    if (name->size() == at) ends = true;
-    if (name->size() > at) next[(*name)[at]].push_back(name);
+// Returns the escape of one character as four digits of either case, without the backslash.
+std::string UnitEscape(uint32_t unit) {
+  std::string text = "\"u";
+  std::string open;
+  for (int shift = 12; shift >= 0; shift -= 4) {
+    const char digit = "0123456789abcdef"[unit >> shift & 15];
+    if (digit <= '9') {
+      text += (open.empty() ? "" : " \"") + std::string(1, digit);
+      open.clear();
+    } else {
+      if (open.empty()) text += "\"";
+      text += std::string(" [") + digit + static_cast<char>(digit - 'a' + 'A') + "]";
+      open = "closed";
+    }
   }
-  std::string taken;
-  std::string choices;
-  for (const auto& [character, rest] : next) {
-    // Strings without escapes cannot contain these.
-    const bool escaped = character == "\"" || character == "\\" ||
-                         static_cast<uint8_t>(character[0]) < 0x20 || character == "\x7F";
-    if (escaped) continue;
-    if (character.size() == 1) AppendEscaped(character[0], &taken);
-    if (character.size() > 1) taken += character;
-    choices += GbnfLiteral(character) + " " + OtherThan(rest, at + 1) + " | ";
-  }
-  const std::string never(kNever);
-  choices += "[^" + taken + never + "] [^" + never + "]*";
-  return "(" + choices + ")" + (ends ? "" : "?");
+  return open.empty() ? text + "\"" : text;
 }
 
-// Parses a pattern and writes its rules to `out`.
-class PatternReader {
- public:
-  explicit PatternReader(std::string_view pattern) : pattern_(pattern) {}
-
-  Result<std::string> Read() {
-    const bool anchored = pattern_.size() >= 2 && pattern_.front() == '^' &&
-                          pattern_.back() == '$' &&
-                          (pattern_.size() < 3 || pattern_[pattern_.size() - 2] != '\\');
-    if (!anchored) {
-      return Fail(ErrorCode::kInvalidArgument, "a pattern that begins with '^' and ends with '$'");
-    }
-    pattern_ = pattern_.substr(1, pattern_.size() - 2);
-    ReadAlternatives(0);
-    if (error_.empty() && at_ < pattern_.size()) Refuse();
-    if (!error_.empty()) return Fail(ErrorCode::kInvalidArgument, error_);
-    return "(" + out_ + ")";
+// Returns the definition of JsonCharacterRule().
+std::string CharacterChoices(uint32_t c) {
+  std::string escapes;
+  constexpr std::string_view kControls = "\b\f\n\r\t";
+  const size_t control = c < 0x80 ? kControls.find(static_cast<char>(c)) : std::string::npos;
+  if (control != std::string::npos) escapes = GbnfLiteral(std::string(1, "bfnrt"[control])) + " | ";
+  if (c == '"' || c == '\\' || c == '/') {
+    escapes = GbnfLiteral(std::string(1, static_cast<char>(c))) + " | ";
   }
-
- private:
-  void Refuse() {
-    if (error_.empty()) {
-      error_ = "a simple pattern; what begins at character " + std::to_string(at_ + 2) +
-               " is not supported";
-    }
+  if (c >= 0x10000) {
+    const uint32_t rest = c - 0x10000;
+    escapes +=
+        UnitEscape(0xD800 + (rest >> 10)) + " \"\\\\\" " + UnitEscape(0xDC00 + (rest & 0x3FF));
+  } else {
+    escapes += UnitEscape(c);
   }
-  char peek() const { return at_ < pattern_.size() ? pattern_[at_] : '\0'; }
-  bool done() const { return !error_.empty() || at_ >= pattern_.size(); }
+  std::string all = R"("\\" ()" + escapes + ")";
+  if (c < 0x20 || c == '"' || c == '\\') return all;
+  std::string raw;
+  AppendUtf8(c, &raw);
+  return GbnfLiteral(raw) + " | " + all;
+}
 
-  void ReadAlternatives(size_t nesting) {
-    if (nesting > kPatternNestingMax) return Refuse();
-    bool can_repeat = false;
-    bool empty = true;
-    while (!done() && peek() != ')') {
-      const char c = peek();
-      if (c == '|') {
-        // Each alternative would be anchored at one end only.
-        if (nesting == 0) return Refuse();
-        if (empty) out_ += "\"\"";
-        out_ += " | ";
-        ++at_;
-        can_repeat = false;
-        empty = true;
-        continue;
+// Calls `name(text, defines)` for the names in rules: those that are defined, and those used.
+template <typename Name>
+void ForNames(std::string_view rules, Name name) {
+  for (size_t at = 0; at < rules.size();) {
+    const char open = rules[at];
+    if (open == '"' || open == '[' || open == '{') {
+      const char close = open == '"' ? '"' : open == '[' ? ']' : '}';
+      for (++at; at < rules.size() && rules[at] != close; ++at) {
+        if (rules[at] == '\\') ++at;
       }
-      if (std::string_view("*+?{").find(c) != std::string_view::npos) {
-        if (!can_repeat) return Refuse();
-        ReadTimes();
-        can_repeat = false;
-      } else {
-        ReadItem(nesting);
-        can_repeat = true;
-        empty = false;
-      }
-    }
-    if (empty) out_ += "\"\"";
-  }
-
-  void ReadItem(size_t nesting) {
-    const char c = peek();
-    if (c == '(') {
-      ++at_;
-      if (peek() == '?') {
-        if (pattern_.substr(at_, 2) != "?:") return Refuse();
-        at_ += 2;
-      }
-      out_ += " (";
-      ReadAlternatives(nesting + 1);
-      if (peek() != ')') return Refuse();
-      ++at_;
-      out_ += ")";
-    } else if (c == '[') {
-      ReadClass();
-    } else if (c == '.') {
-      ++at_;
-      out_ += " plain";
-    } else if (c == '\\') {
-      ReadEscape();
-    } else if (c == '^' || c == '$' || c == ']' || c == '}' || static_cast<uint8_t>(c) < 0x20) {
-      Refuse();
+      ++at;
+    } else if (IsRuleNameChar(open)) {
+      const size_t begin = at;
+      while (at < rules.size() && IsRuleNameChar(rules[at])) ++at;
+      name(rules.substr(begin, at - begin), rules.substr(at, 5) == " ::= ");
     } else {
-      // The bytes of a character form a group, because a repetition would otherwise apply to the
-      // last byte only.
-      size_t end = at_ + 1;
-      while (end < pattern_.size() && static_cast<uint8_t>(pattern_[end]) >> 6 == 2) ++end;
-      AppendCharacters(pattern_.substr(at_, end - at_));
-      at_ = end;
+      ++at;
     }
   }
+}
 
-  // Characters as escaped in a JSON string.
-  void AppendCharacters(std::string_view characters) {
-    std::string text(characters);
-    if (text == "\"" || text == "\\") text.insert(0, "\\");
-    out_ += " " + (text.size() == 2 ? "(" + GbnfLiteral(text) + ")" : GbnfLiteral(text));
-  }
-
-  // Returns the content of the class for \d or \w; empty for other escapes.
-  static std::string_view ClassOf(char c) {
-    if (c == 'd') return "0-9";
-    if (c == 'w') return "a-zA-Z0-9_";
-    return "";
-  }
-
-  void ReadEscape() {
-    const char c = at_ + 1 < pattern_.size() ? pattern_[at_ + 1] : '\0';
-    const std::string_view known = ClassOf(c);
-    if (!known.empty()) {
-      out_ += " [" + std::string(known) + "]";
-    } else if (c == 's') {
-      out_ += " \" \"";
-    } else if (c != '\0' && kMetaCharacters.find(c) != std::string_view::npos) {
-      AppendCharacters(std::string_view(&c, 1));
-    } else {
-      return Refuse();
-    }
-    at_ += 2;
-  }
-
-  void ReadClass() {
-    ++at_;
-    std::string inside;
-    const bool negated = peek() == '^';
-    if (negated) ++at_;
-    bool any = false;
-    while (!done() && peek() != ']') {
-      any = true;
-      char c = peek();
-      // A negated class would have to handle JSON's escapes, and so would these two.
-      if (c == '[' || c == '"' || static_cast<uint8_t>(c) >= 0x80 ||
-          static_cast<uint8_t>(c) < 0x20) {
-        return Refuse();
-      }
-      if (c == '\\') {
-        ++at_;
-        c = peek();
-        if (const std::string_view known = ClassOf(c); !known.empty()) {
-          inside += known;
-          ++at_;
-          continue;
-        }
-        if (c == '\\' || c == '\0' || kMetaCharacters.find(c) == std::string_view::npos) {
-          return Refuse();
-        }
-        AppendEscaped(c, &inside);
-        ++at_;
-        if (peek() == '-' && at_ + 1 < pattern_.size() && pattern_[at_ + 1] != ']') Refuse();
-        continue;
-      }
-      ++at_;
-      const bool range = peek() == '-' && at_ + 1 < pattern_.size() && pattern_[at_ + 1] != ']';
-      if (!range) {
-        AppendEscaped(c, &inside);
-        continue;
-      }
-      const char high = pattern_[at_ + 1];
-      const auto plain = [](char x) { return std::isalnum(static_cast<uint8_t>(x)) != 0; };
-      if (!plain(c) || !plain(high) || high < c || (c <= '9') != (high <= '9') ||
-          (c <= 'Z') != (high <= 'Z')) {
-        return Refuse();
-      }
-      inside += std::string(1, c) + "-" + std::string(1, high);
-      at_ += 2;
-    }
-    if (peek() != ']' || !any) return Refuse();
-    ++at_;
-    out_ += negated ? " [^" + inside + "\\\"\\\\\\x00-\\x1F\\x7F]" : " [" + inside + "]";
-  }
-
-  void ReadTimes() {
-    const char c = peek();
-    if (c != '{') {
-      out_ += c;
-      ++at_;
-      return;
-    }
-    const size_t end = pattern_.find('}', at_);
-    if (end == std::string_view::npos) return Refuse();
-    const std::string_view inside = pattern_.substr(at_ + 1, end - at_ - 1);
-    const bool plain = !inside.empty() && inside.front() != ',' && inside.size() < 12 &&
-                       inside.find_first_not_of("0123456789,") == std::string_view::npos &&
-                       std::count(inside.begin(), inside.end(), ',') < 2;
-    if (!plain) return Refuse();
-    out_ += "{" + std::string(inside) + "}";
-    at_ = end + 1;
-  }
-
-  std::string_view pattern_;
-  size_t at_ = 0;
-  std::string out_;
-  std::string error_;
-};
+// Returns the character of a name that JsonCharacterRule() gives.
+std::optional<uint32_t> CharacterOf(std::string_view name) {
+  if (name.size() < 2 || name.size() > 7 || name[0] != 'x') return std::nullopt;
+  uint32_t value = 0;
+  const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), value, 16);
+  if (error != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return value;
+}
 
 }  // namespace
 
@@ -357,42 +209,11 @@ std::string GbnfIntegers(std::optional<int64_t> least, std::optional<int64_t> mo
   return "(" + all + ")";
 }
 
-std::optional<std::string> GbnfOfFormat(std::string_view format) {
-  const std::string date =
-      "[0-9]{4} \"-\" (\"0\" [1-9] | \"1\" [0-2]) \"-\" (\"0\" [1-9] | \"1\" [0-9] | \"2\" [0-8])";
-  std::string time =
-      "([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9] \":\" [0-5] [0-9] (\".\" [0-9]{1,9})? "
-      "(\"Z\" | [+\\-] ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9])";
-  // February always has 28 days; days after the 28th are allowed in the months that have them.
-  std::string full_date =
-      "(" + date +
-      " | [0-9]{4} \"-\" (\"01\" | \"0\" [3-9] | \"1\" [0-2]) \"-\" (\"29\" | \"30\")"
-      " | [0-9]{4} \"-\" (\"01\" | \"03\" | \"05\" | \"07\" | \"08\" | \"10\" | \"12\") \"-31\")";
-  if (format == "date") return full_date;
-  if (format == "time") return time;
-  if (format == "date-time") return full_date + " \"T\" " + time;
-  if (format == "uuid") {
-    const std::string hex = "[0-9a-fA-F]";
-    return hex + "{8} \"-\" " + hex + "{4} \"-\" " + hex + "{4} \"-\" " + hex + "{4} \"-\" " + hex +
-           "{12}";
-  }
-  return std::nullopt;
-}
-
-Result<std::string> GbnfOfPattern(std::string_view pattern) {
-  return PatternReader(pattern).Read();
-}
-
-std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& names) {
-  constexpr size_t kBytesMax = 90;  // nested groups
-  std::vector<Characters> all;
-  for (const std::string& name : names) {
-    if (name.size() > kBytesMax) return std::nullopt;
-    all.push_back(CharactersOf(name));
-  }
-  std::vector<const Characters*> places;
-  for (const Characters& name : all) places.push_back(&name);
-  return OtherThan(places, 0);
+std::string JsonCharacterRule(uint32_t character) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string name;
+  for (uint32_t rest = character; name.empty() || rest > 0; rest >>= 4) name += kHex[rest & 15];
+  return "x" + std::string(name.rbegin(), name.rend());
 }
 
 const std::map<std::string, std::string, std::less<>>& JsonRules() {
@@ -402,15 +223,15 @@ const std::map<std::string, std::string, std::less<>>& JsonRules() {
       {"array", R"("[" ws (value ("," ws value)* ws)? "]")"},
       {"boolean", R"("true" | "false")"},
       // Half of a surrogate pair is not a character.
-      {"char",
-       R"(plain | "\\" ([bfnrt] | "u" ([0-9a-cA-CefEF] [0-9a-fA-F] | [dD] [0-7]) [0-9a-fA-F]{2}))"},
-      {"integer", R"("-"? ("0" | [1-9] [0-9]{0,17}))"},
+      {"char", R"(plain | "\\" ([bfnrt] | "u" ([0-9a-cA-CefEF] [0-9a-fA-F]{3} | )"
+               R"([dD] ([0-7] [0-9a-fA-F]{2} | )"
+               R"([89abAB] [0-9a-fA-F]{2} "\\u" [dD] [c-fC-F] [0-9a-fA-F]{2}))))"},
+      {"integer", IntegerRule()},
       {"member", R"(string ":" sp value)"},
       {"null", R"("null")"},
-      {"number", R"("-"? positive)"},
+      {"number", R"("-"? ("0" | [1-9] [0-9]{0,60}) ("." [0-9]{1,60})? ([eE] [+\-]? [0-9]{1,3})?)"},
       {"object", R"("{" ws (member ("," ws member)* ws)? "}")"},
-      {"plain", R"([^"\\\x00-\x1F\x7F] | "\\" ["\\/])"},
-      {"positive", R"(("0" | [1-9] [0-9]{0,15}) ("." [0-9]{1,16})? ([eE] [+\-]? [0-9] [0-9]?)?)"},
+      {"plain", R"([^"\\\x00-\x1F] | "\\" ["\\/])"},
       {"sp", R"(" "?)"},
       {"string", R"("\"" char* "\"")"},
       {"value", "object | array | string | number | boolean | null"},
@@ -419,19 +240,46 @@ const std::map<std::string, std::string, std::less<>>& JsonRules() {
   return rules;
 }
 
-std::string JsonRulesText() {
-  std::string text;
-  for (const auto& [name, rule] : JsonRules()) text += name + " ::= " + rule + "\n";
-  return text;
+std::string WithJsonRules(std::string rules) {
+  std::set<std::string, std::less<>> there;
+  std::vector<std::string> wanted;
+  const auto note = [&](std::string_view text) {
+    ForNames(text, [&](std::string_view name, bool defines) {
+      if (there.contains(name)) return;
+      const bool known = JsonRules().contains(name) || CharacterOf(name);
+      if (defines) there.emplace(name);
+      if (!defines && known) wanted.emplace_back(name);
+    });
+  };
+  note(rules);
+  while (!wanted.empty()) {
+    const std::string name = std::move(wanted.back());
+    wanted.pop_back();
+    if (!there.insert(name).second) continue;
+    const auto rule = JsonRules().find(name);
+    const std::string text =
+        rule != JsonRules().end() ? rule->second : CharacterChoices(*CharacterOf(name));
+    rules += name + " ::= " + text + "\n";
+    note(text);
+  }
+  return rules;
 }
 
 std::string GbnfWithoutTags(std::string rules) {
-  constexpr std::string_view kPlain = R"(plain ::= [^"\\\x00-\x1F\x7F])";
-  constexpr std::string_view kWithoutTags =
-      R"(plain ::= [^"\\<\x00-\x1F\x7F] | "<" [^"\\<|\x00-\x1F\x7F])";
-  for (size_t at = rules.find(kPlain); at != std::string::npos;
-       at = rules.find(kPlain, at + kWithoutTags.size())) {
-    rules.replace(at, kPlain.size(), kWithoutTags);
+  struct Change {
+    std::string_view from;
+    std::string_view to;
+  };
+  // In classes of patterns '<', and in names and listed values '|', is escaped.
+  constexpr std::array<Change, 3> kChanges = {
+      Change{R"(plain ::= [^"\\\x00-\x1F])",
+             R"(plain ::= [^"\\<\x00-\x1F] | "<" [^"\\<|\x00-\x1F])"},
+      Change{R"( | "<" | "\\" )", R"( | "\\" )"}, Change{R"(x7c ::= "|" | )", "x7c ::= "}};
+  for (const Change& change : kChanges) {
+    for (size_t at = rules.find(change.from); at != std::string::npos;
+         at = rules.find(change.from, at + change.to.size())) {
+      rules.replace(at, change.from.size(), change.to);
+    }
   }
   return rules;
 }

@@ -11,9 +11,12 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
-
 namespace cairn {
+
+// Whether a rule's name may hold the character.
+inline bool IsRuleNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+}
 
 // Returns a GBNF literal of the text, quoted and escaped.
 std::string GbnfLiteral(std::string_view text);
@@ -26,23 +29,15 @@ std::string GbnfTimes(size_t least, std::optional<size_t> most);
 // absent.
 std::string GbnfIntegers(std::optional<int64_t> least, std::optional<int64_t> most);
 
-// Returns the rule of a string's "format", without quotes: "date", "time", "date-time", "uuid".
-std::optional<std::string> GbnfOfFormat(std::string_view format);
-
-// Returns the rule of a regular expression inside a JSON string. Supported, anchored at both ends
-// ("^…$"): characters, '.', classes of ASCII, groups, alternatives, repetitions. kInvalidArgument
-// for anything else.
-Result<std::string> GbnfOfPattern(std::string_view pattern);
-
-// Returns the rule of strings, without quotes and escapes, that are none of `names`. Nullopt if a
-// name is too long.
-std::optional<std::string> GbnfOfOtherNames(const std::vector<std::string>& names);
+// Returns the shared rule of one character inside a JSON string, raw or escaped: "x61" for 'a'.
+std::string JsonCharacterRule(uint32_t character);
 
 // Returns the rules that others use: "ws", "sp", "value", "string", "char", "number" …
 const std::map<std::string, std::string, std::less<>>& JsonRules();
 
-// Returns all rules, one per line.
-std::string JsonRulesText();
+// Returns the rules with those of JsonRules() and JsonCharacterRule() behind them that they use,
+// one per line. Rules that are there already stay.
+std::string WithJsonRules(std::string rules);
 
 // Returns rules that use JsonRules(), whatever prefix their names have, with strings that do not
 // hold "<|": gpt-oss' tags begin with it, and a tag ends a message even inside a string.

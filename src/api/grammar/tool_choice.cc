@@ -7,8 +7,6 @@ namespace {
 
 using Kind = ToolChoice::Kind;
 
-constexpr const char* kField = "tool_choice";
-
 tl::unexpected<ApiError> Refuse(const std::string& place, const std::string& expected) {
   return tl::unexpected(FieldError(place, expected));
 }
@@ -33,7 +31,7 @@ ApiResult<std::string> FunctionName(const Json& function, const std::string& pla
 ApiResult<ToolChoice> ReadAllowed(const Json& choice) {
   const bool nested = choice.contains("allowed_tools");
   const Json& allowed = nested ? choice["allowed_tools"] : choice;
-  const std::string place = std::string(kField) + (nested ? ".allowed_tools" : "");
+  const std::string place = std::string(kToolChoiceField) + (nested ? ".allowed_tools" : "");
   if (!allowed.is_object()) return Refuse(place, "an object");
   ToolChoice read;
   const auto mode = StringAt(allowed, "mode");
@@ -60,16 +58,16 @@ ApiResult<ToolChoice> ReadChoice(const Json& choice) {
   if (choice.is_string()) {
     if (choice == "none") read.kind = Kind::kNone;
     if (choice == "required") read.kind = Kind::kRequired;
-    if (read.kind == Kind::kAuto && choice != "auto") return Refuse(kField, expected);
+    if (read.kind == Kind::kAuto && choice != "auto") return Refuse(kToolChoiceField, expected);
     return read;
   }
-  if (!choice.is_object()) return Refuse(kField, expected);
+  if (!choice.is_object()) return Refuse(kToolChoiceField, expected);
   const auto type = StringAt(choice, "type");
   if (type == "allowed_tools") return ReadAllowed(choice);
   if (type != "function") {
-    return Refuse(std::string(kField) + ".type", "'function' or 'allowed_tools'");
+    return Refuse(std::string(kToolChoiceField) + ".type", "'function' or 'allowed_tools'");
   }
-  auto name = FunctionName(choice, kField);
+  auto name = FunctionName(choice, kToolChoiceField);
   if (!name) return tl::unexpected(name.error());
   read.kind = Kind::kRequired;
   read.names = {*std::move(name)};
@@ -81,7 +79,7 @@ ApiResult<ToolChoice> ReadChoice(const Json& choice) {
 ApiResult<ToolChoice> ParseToolChoice(const Json& body) {
   FieldReader fields(body, "");
   ApiResult<ToolChoice> read = ToolChoice();
-  if (const Json* choice = fields.Find(kField)) read = ReadChoice(*choice);
+  if (const Json* choice = fields.Find(kToolChoiceField)) read = ReadChoice(*choice);
   if (!read) return read;
   fields.Bool("parallel_tool_calls", &read->several);
   if (fields.error()) return tl::unexpected(*fields.error());
@@ -90,22 +88,22 @@ ApiResult<ToolChoice> ParseToolChoice(const Json& body) {
 
 ApiResult<ToolChoice> ParseMessagesToolChoice(const Json& body) {
   ToolChoice read;
-  const Json* choice = FieldReader(body, "").Find(kField);
+  const Json* choice = FieldReader(body, "").Find(kToolChoiceField);
   if (choice == nullptr) return read;
-  if (!choice->is_object()) return Refuse(kField, "an object with a 'type'");
+  if (!choice->is_object()) return Refuse(kToolChoiceField, "an object with a 'type'");
   const auto type = StringAt(*choice, "type");
   const bool named = type == "tool";
   if (type == "none") read.kind = Kind::kNone;
   if (type == "any" || named) read.kind = Kind::kRequired;
   if (read.kind == Kind::kAuto && type != "auto") {
-    return Refuse(std::string(kField) + ".type", "'auto', 'any', 'tool' or 'none'");
+    return Refuse(std::string(kToolChoiceField) + ".type", "'auto', 'any', 'tool' or 'none'");
   }
   if (named) {
     auto name = StringAt(*choice, "name");
-    if (!name) return Refuse(std::string(kField) + ".name", "a string");
+    if (!name) return Refuse(std::string(kToolChoiceField) + ".name", "a string");
     read.names = {*std::move(name)};
   }
-  FieldReader fields(*choice, std::string(kField) + ".");
+  FieldReader fields(*choice, std::string(kToolChoiceField) + ".");
   bool one_only = false;
   fields.Bool("disable_parallel_tool_use", &one_only);
   if (fields.error()) return tl::unexpected(*fields.error());

@@ -12,6 +12,9 @@
 
 namespace cairn {
 
+// The field of a request, as errors name it.
+inline constexpr const char* kToolChoiceField = "tool_choice";
+
 // The prompt always has all tools of the request: another choice must not invalidate the prefix.
 struct ToolChoice {
   enum class Kind : uint8_t {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+namespace cairn::tool_choice_test {
 namespace {
 
 using Kind = ToolChoice::Kind;
@@ -64,4 +64,4 @@ TEST(ToolChoice, ErrorsNameTheField) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::tool_choice_test

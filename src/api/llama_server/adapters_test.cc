@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-namespace cairn {
+namespace cairn::adapters_test {
 namespace {
 
 AdapterSets Two() {
@@ -19,7 +19,7 @@ ApiResult<AdapterSets::Number> SetOf(const std::string& lora, AdapterSets* sets)
   return FindAdapterSet(options->adapters, sets);
 }
 
-std::string Refusal(const std::string& lora, AdapterSets* sets) {
+std::string RefusalOf(const std::string& lora, AdapterSets* sets) {
   const auto set = SetOf(lora, sets);
   return set ? "" : set.error().message;
 }
@@ -41,14 +41,14 @@ TEST(AdaptersApi, WhatIsNoScaleOfAnAdapterIsNamed) {
         R"({"lora": [{"scale": 1}]})", R"({"lora": [{"id": -1, "scale": 1}]})",
         R"({"lora": [{"id": 2, "scale": 1}]})", R"({"lora": [{"id": 0, "scale": "1"}]})",
         R"({"lora": [{"id": 0, "scale": 1e30}]})"}) {
-    EXPECT_NE(Refusal(wrong, &sets).find("lora"), std::string::npos) << wrong;
+    EXPECT_NE(RefusalOf(wrong, &sets).find("lora"), std::string::npos) << wrong;
   }
 }
 
 TEST(AdaptersApi, AServerWithoutAdaptersTakesNone) {
   EXPECT_EQ(*SetOf("{}", nullptr), 0u);
   EXPECT_EQ(*SetOf(R"({"lora": []})", nullptr), 0u);
-  EXPECT_NE(Refusal(R"({"lora": [{"id": 0, "scale": 1}]})", nullptr).find("without --lora"),
+  EXPECT_NE(RefusalOf(R"({"lora": [{"id": 0, "scale": 1}]})", nullptr).find("without --lora"),
             std::string::npos);
   EXPECT_EQ(AdaptersBody(nullptr), "[]");
 }
@@ -66,4 +66,4 @@ TEST(AdaptersApi, TheScalesOfTheServerAreSetAndShown) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::adapters_test

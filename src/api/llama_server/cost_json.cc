@@ -13,9 +13,9 @@ double Per(double amount, double of) {
 
 Json TimingsJson(const GenerationCost& cost) {
   const auto read = static_cast<double>(cost.prefill_tokens());
-  const auto generated = static_cast<double>(cost.generated_tokens);
-  // The first token comes with the prompt: alone it has no rate.
-  const double decoding_ms = cost.generated_tokens > 1 ? cost.generated_ms : 0;
+  // The first token comes with the prompt, and costs no decode.
+  const auto decoded =
+      static_cast<double>(cost.generated_tokens > 0 ? cost.generated_tokens - 1 : 0);
   Json timings = {{"cache_n", cost.reused_tokens},
                   {"prompt_n", cost.prefill_tokens()},
                   {"prompt_ms", cost.prompt_ms},
@@ -23,8 +23,8 @@ Json TimingsJson(const GenerationCost& cost) {
                   {"prompt_per_second", Per(read * 1000, cost.prompt_ms)},
                   {"predicted_n", cost.generated_tokens},
                   {"predicted_ms", cost.generated_ms},
-                  {"predicted_per_token_ms", Per(decoding_ms, generated)},
-                  {"predicted_per_second", Per(generated * 1000, decoding_ms)}};
+                  {"predicted_per_token_ms", Per(cost.generated_ms, decoded)},
+                  {"predicted_per_second", Per(decoded * 1000, cost.generated_ms)}};
   if (cost.pinned_texts > 0) timings["pinned_n"] = cost.pinned_texts;
   if (cost.dropped_messages > 0) timings["dropped_messages"] = cost.dropped_messages;
   if (cost.drafted_tokens > 0) {
@@ -43,11 +43,16 @@ Json UsageJson(const GenerationCost& cost) {
           {"completion_tokens_details", {{"reasoning_tokens", cost.reasoning_tokens}}}};
 }
 
-Json ProgressJson(size_t processed_tokens, const GenerationCost& cost) {
-  return {{"total", cost.prompt_tokens},
-          {"cache", cost.reused_tokens},
-          {"processed", processed_tokens},
-          {"time_ms", cost.prompt_ms}};
+void AddProgress(size_t processed_tokens, GenerationCost cost, bool with_timings, Json* told) {
+  (*told)["prompt_progress"] = {{"total", cost.prompt_tokens},
+                                {"cache", cost.reused_tokens},
+                                {"processed", processed_tokens},
+                                {"time_ms", cost.prompt_ms}};
+  if (!with_timings) return;
+  // Nothing has been computed yet where all of the tokens were reused.
+  cost.prompt_tokens = std::max(processed_tokens, cost.reused_tokens);
+  if (cost.prefill_tokens() == 0) cost.prompt_ms = 0;
+  (*told)["timings"] = TimingsJson(cost);
 }
 
 void AddAnswerCost(size_t answer, const GenerationCost& cost, GenerationCost* all) {

@@ -10,12 +10,14 @@
 
 namespace cairn {
 
-// llama-server's `timings`: milliseconds and rates of this request.
+// llama-server's `timings`: milliseconds and rates of this request. The rates of generated tokens
+// are of those after the first one.
 Json TimingsJson(const GenerationCost& cost);
 // OpenAI's `usage`; prompt_tokens includes reused tokens.
 Json UsageJson(const GenerationCost& cost);
-// llama-server's `prompt_progress`; `processed` includes reused tokens.
-Json ProgressJson(size_t processed_tokens, const GenerationCost& cost);
+// Adds llama-server's `prompt_progress` to an event; `processed_tokens` includes reused ones. With
+// timings also `timings`, of the tokens that are done.
+void AddProgress(size_t processed_tokens, GenerationCost cost, bool with_timings, Json* told);
 
 // Adds the cost of one more answer to the same prompt to `all`. The prompt counts once, with the
 // figures of answer 0; the answers were generated concurrently.

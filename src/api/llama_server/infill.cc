@@ -17,7 +17,7 @@ constexpr const char* kFileName = "filename\n";
 constexpr const char* kChunkName = "tmp";
 constexpr const char* kChunkHeading = "\n\n--- snippet ---\n\n";  // without a separator token
 
-struct Chunk {
+struct InfillChunk {
   std::string name;
   std::string text;
 };
@@ -26,7 +26,7 @@ struct InfillFields {
   std::string prefix;
   std::string suffix;
   std::string prompt;
-  std::vector<Chunk> chunks;
+  std::vector<InfillChunk> chunks;
 };
 
 std::string MissingTokens(const InfillTokens& tokens) {
@@ -40,7 +40,7 @@ std::string MissingTokens(const InfillTokens& tokens) {
   return missing;
 }
 
-void ReadChunks(FieldReader* fields, std::vector<Chunk>* chunks) {
+void ReadChunks(FieldReader* fields, std::vector<InfillChunk>* chunks) {
   const Json* list = fields->Find("input_extra");
   if (list == nullptr) return;
   if (!list->is_array() || list->size() > kChunksMax) {
@@ -73,13 +73,13 @@ ApiResult<InfillFields> ReadFields(const Json& body) {
   return read;
 }
 
-size_t BytesOf(const InfillFields& fields) {
+size_t InfillBytes(const InfillFields& fields) {
   size_t bytes = fields.prefix.size() + fields.suffix.size() + fields.prompt.size();
-  for (const Chunk& chunk : fields.chunks) bytes += chunk.name.size() + chunk.text.size();
+  for (const InfillChunk& chunk : fields.chunks) bytes += chunk.name.size() + chunk.text.size();
   return bytes;
 }
 
-void Append(const Tokens& more, Tokens* tokens) {
+void AppendTokens(const Tokens& more, Tokens* tokens) {
   tokens->insert(tokens->end(), more.begin(), more.end());
 }
 
@@ -120,13 +120,14 @@ class Layout {
     if (!heading) return heading;
     const auto content = Plain(text);
     if (!content) return content;
-    Append(*heading, &file);
-    Append(*content, &file);
+    AppendTokens(*heading, &file);
+    AppendTokens(*content, &file);
     return file;
   }
 
   // Returns the newest chunks that fit, in order.
-  Result<std::vector<Tokens>> NewestFiles(const std::vector<Chunk>& chunks, size_t room) const {
+  Result<std::vector<Tokens>> NewestFiles(const std::vector<InfillChunk>& chunks,
+                                          size_t room) const {
     std::vector<Tokens> files;
     for (auto chunk = chunks.rbegin(); chunk != chunks.rend(); ++chunk) {
       auto file = File(chunk->name + "\n", chunk->text);
@@ -139,12 +140,12 @@ class Layout {
     return files;
   }
 
-  Status WriteChunks(const std::vector<Chunk>& chunks) {
+  Status WriteChunks(const std::vector<InfillChunk>& chunks) {
     if (tokens_.repository >= 0) {
       const auto name = Plain(kRepositoryName);
       if (!name) return tl::unexpected(name.error());
       prompt_.push_back(tokens_.repository);
-      Append(*name, &prompt_);
+      AppendTokens(*name, &prompt_);
     }
     Tokens last;
     if (tokens_.separator >= 0) {
@@ -157,9 +158,9 @@ class Layout {
     if (!files) return tl::unexpected(files.error());
     for (const Tokens& file : *files) {
       AddTurn();
-      Append(file, &prompt_);
+      AppendTokens(file, &prompt_);
     }
-    Append(last, &prompt_);
+    AppendTokens(last, &prompt_);
     shape_.header_end = prompt_.size();
     return {};
   }
@@ -177,16 +178,16 @@ class Layout {
                   prefix->end() - static_cast<ptrdiff_t>(std::min(prefix->size(), 3 * quarter)));
     suffix->resize(std::min(suffix->size(), quarter - std::min(quarter, around)));
     prefix->insert(prefix->begin(), tokens_.prefix);
-    Append(*prompt, &*prefix);
+    AppendTokens(*prompt, &*prefix);
     suffix->insert(suffix->begin(), tokens_.suffix);
     const ModelInfo& info = engine_.info();
     const auto bos = engine_.Tokenize(info.adds_bos ? info.bos_text : "", false, true);
     if (!bos) return tl::unexpected(bos.error());
     AddTurn();
-    Append(*bos, &prompt_);
-    Append(suffix_first_ ? *suffix : *prefix, &prompt_);
+    AppendTokens(*bos, &prompt_);
+    AppendTokens(suffix_first_ ? *suffix : *prefix, &prompt_);
     AddTurn();
-    Append(suffix_first_ ? *prefix : *suffix, &prompt_);
+    AppendTokens(suffix_first_ ? *prefix : *suffix, &prompt_);
     shape_.messages_end = prompt_.size();
     prompt_.push_back(tokens_.middle);
     return {};
@@ -210,7 +211,7 @@ ApiResult<CompletionRequest> WriteLayout(const ChatService& service, const Infil
                                          const GenerationParams& defaults,
                                          const InfillOptions& options) {
   const PromptLimits& limits = service.limits();
-  const size_t bytes = BytesOf(fields);
+  const size_t bytes = InfillBytes(fields);
   if (auto fits = limits.CheckBytes(TextUse::kCounted, bytes); !fits) {
     return tl::unexpected(fits.error());
   }
@@ -236,7 +237,8 @@ ApiResult<CompletionRequest> ParseInfill(const ChatService& service, const Json&
   if (!fields) return tl::unexpected(fields.error());
   auto request = WriteLayout(service, *fields, defaults, options);
   if (!request) return tl::unexpected(request.error());
-  return ParseCompletionFields(body, defaults, CompletionDialect::kNative, std::move(*request));
+  return ParseCompletionFields(body, defaults, CompletionDialect::kNative, std::move(*request),
+                               service.grammars());
 }
 
 bool HasSuffix(const Json& body) {
@@ -267,7 +269,8 @@ ApiResult<CompletionRequest> ParseSuffixCompletion(const ChatService& service, c
   auto request = WriteLayout(service, read, defaults, whole);
   if (!request) return tl::unexpected(request.error());
   request->prompt_text = read.prefix;
-  return ParseCompletionFields(body, defaults, CompletionDialect::kOpenAi, std::move(*request));
+  return ParseCompletionFields(body, defaults, CompletionDialect::kOpenAi, std::move(*request),
+                               service.grammars());
 }
 
 }  // namespace cairn

@@ -5,7 +5,7 @@
 #include "api/openai/completion.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::infill_test {
 namespace {
 
 constexpr InfillTokens kTokens = {1, 2, 3, 4, 5};
@@ -262,4 +262,4 @@ TEST_F(InfillTest, ASuffixNeedsTheTokensAndOneText) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::infill_test

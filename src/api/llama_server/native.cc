@@ -87,17 +87,13 @@ std::string BuildInfo(std::string_view version) {
   return "b" + std::string(version) + "-cairn";
 }
 
-size_t ToldContextTokens(const Engine& engine, const ServedModel& served) {
-  return engine.context_tokens() / (served.tells_parts ? engine.slots() : 1);
-}
-
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served) {
   const Engine& engine = service.engine();
   const TemplateCaps& caps = service.chat_template().caps();
   Json props;
   props["default_generation_settings"] = {{"id", 0},
-                                          {"n_ctx", ToldContextTokens(engine, served)},
+                                          {"n_ctx", service.limits().told_context_tokens()},
                                           {"is_processing", false},
                                           {"params", SettingsJson(defaults)}};
   props["total_slots"] = engine.slots();
@@ -124,11 +120,11 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   return ToText(props);
 }
 
-std::string SlotsBody(const ChatService& service, const ServedModel& served) {
+std::string SlotsBody(const ChatService& service) {
   Json slots = Json::array();
   for (const SlotStats& slot : service.stats().slots) {
     slots.push_back({{"id", slots.size()},
-                     {"n_ctx", ToldContextTokens(service.engine(), served)},
+                     {"n_ctx", service.limits().told_context_tokens()},
                      {"is_processing", slot.busy},
                      {"n_tokens", slot.tokens},
                      {"n_prompt_tokens", slot.prompt_tokens},

@@ -25,17 +25,11 @@ struct ServedModel {
   int64_t started_unix_s = 0;
   std::string placement;
   std::string reuse;
-  // Further names of it, and what its owner says of it, for the list of models alone: a request may
-  // give any name.
+  // All names that it was given, and what its owner says of it, for the list of models alone: a
+  // request may give any name.
   std::vector<std::string> aliases = {};
   std::vector<std::string> tags = {};
-  // `n_ctx` is a slot's equal part of the context that the slots share: what a client may fill
-  // without taking another one's room. Requests may use all of it.
-  bool tells_parts = false;
 };
-
-// Returns `n_ctx` of /props, /slots and the list of models.
-size_t ToldContextTokens(const Engine& engine, const ServedModel& served);
 
 // Names the build in llama-server's form, "b" first: `build_info` of /props and OpenAI's
 // system_fingerprint.
@@ -45,7 +39,7 @@ std::string BuildInfo(std::string_view version);
 std::string PropsBody(const ChatService& service, const GenerationParams& defaults,
                       const ServedModel& served);
 // Returns the state of every slot, without texts, which may be another client's.
-std::string SlotsBody(const ChatService& service, const ServedModel& served);
+std::string SlotsBody(const ChatService& service);
 ApiResult<std::string> TokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> DetokenizeBody(const ChatService& service, std::string_view body);
 ApiResult<std::string> ApplyTemplateBody(const ChatService& service, std::string_view body);

@@ -8,7 +8,7 @@
 #include "testing/api/pair_engine.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::prompt_tokens_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -112,4 +112,4 @@ TEST(PromptTokens, AnAnswerIsTextWhereTheTokenizerWouldPutASpaceBehindIt) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prompt_tokens_test

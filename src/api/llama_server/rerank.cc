@@ -32,8 +32,8 @@ struct Ranked {
   float score = 0;
 };
 
-std::string Place(const RerankRequest& request, size_t index) {
-  return request.list + "[" + std::to_string(index) + "]";
+std::string DocumentPlace(const RerankRequest& request, size_t index) {
+  return ItemPlace(request.list, index);
 }
 
 void ReadDocuments(FieldReader* fields, RerankRequest* request) {
@@ -49,13 +49,13 @@ void ReadDocuments(FieldReader* fields, RerankRequest* request) {
     const Json* text = &entry;
     if (entry.is_object() && entry.contains("text")) text = &entry["text"];
     if (!text->is_string()) {
-      return fields->Fail(Place(*request, request->documents.size()), "a string");
+      return fields->Fail(DocumentPlace(*request, request->documents.size()), "a string");
     }
     request->documents.push_back(text->get<std::string>());
   }
 }
 
-ApiResult<RerankRequest> ParseRequest(const Json& body) {
+ApiResult<RerankRequest> ParseRerankRequest(const Json& body) {
   RerankRequest request;
   FieldReader fields(body, "");
   request.tei = fields.Find("texts") != nullptr && fields.Find("documents") == nullptr;
@@ -162,10 +162,10 @@ ApiResult<float> Rerank::Score(const std::string& query, const std::string& docu
   }
   if (prompt->empty()) return tl::unexpected(FieldError(place, "a text of one token or more"));
   if (prompt->size() > reranker_->tokens_max()) {
-    return tl::unexpected(FieldError(
-        place, "of at most " + std::to_string(reranker_->tokens_max()) +
-                   " tokens together with the query, not " + std::to_string(prompt->size()) +
-                   "; a larger --ubatch-size takes longer ones"));
+    return tl::unexpected(
+        FieldError(place, "of at most " + std::to_string(reranker_->tokens_max()) +
+                              " tokens together with the query; " + std::to_string(prompt->size()) +
+                              " are too large for the context (--ctx-size)"));
   }
   const auto score = reranker_->Score(*prompt);
   if (!score) return tl::unexpected(ToApiError(score.error()));
@@ -180,14 +180,15 @@ ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view
                                       const std::function<bool()>& gone) const {
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto request = ParseRequest(*json);
+  const auto request = ParseRerankRequest(*json);
   if (!request) return tl::unexpected(request.error());
   std::vector<Ranked> ranked;
   size_t tokens = 0;
   for (const std::string& document : request->documents) {
     if (gone())
       return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
-    const auto score = Score(request->query, document, Place(*request, ranked.size()), &tokens);
+    const auto score =
+        Score(request->query, document, DocumentPlace(*request, ranked.size()), &tokens);
     if (!score) return tl::unexpected(score.error());
     ranked.push_back({ranked.size(), *score});
   }

@@ -28,6 +28,8 @@ class Rerank {
   ApiResult<std::string> Answer(const std::string& model, std::string_view body,
                                 const std::function<bool()>& gone) const;
 
+  TextCounts counts() const { return reranker_->counts(); }
+
  private:
   Result<Tokens> PromptOf(const std::string& query, const std::string& document) const;
   Result<Tokens> TemplatePromptOf(const std::string& query, const std::string& document) const;

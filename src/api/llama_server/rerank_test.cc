@@ -7,7 +7,7 @@
 #include "api/json.h"
 #include "testing/engine/fake_engine.h"
 
-namespace cairn {
+namespace cairn::rerank_test {
 namespace {
 
 // A document's score is how many bytes "x" its prompt has.
@@ -119,4 +119,4 @@ TEST(RerankBody, NamesTheFlagWithoutAReranker) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::rerank_test

@@ -8,7 +8,8 @@ namespace {
 Json BiasJson(const SamplingParams& sampling) {
   Json list = Json::array();
   for (const auto& [token, bias] : sampling.logit_bias) {
-    list.push_back({{"token", token}, {"bias", std::isinf(bias) ? Json(false) : Json(bias)}});
+    // JSON has no infinity; llama-server shows it as null.
+    list.push_back({{"token", token}, {"bias", std::isinf(bias) ? Json() : Json(bias)}});
   }
   return list;
 }

@@ -6,7 +6,7 @@
 
 #include "testing/api/media_samples.h"
 
-namespace cairn {
+namespace cairn::base64_test {
 namespace {
 
 std::string Decoded(std::string_view base64) {
@@ -67,4 +67,4 @@ TEST(Base64, PaddingMustBeThereAndOnlyAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::base64_test

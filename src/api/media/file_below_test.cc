@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace cairn {
+namespace cairn::file_below_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -96,4 +96,4 @@ TEST_F(FileBelowTest, AFileOverTheLimitIsNotRead) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::file_below_test

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cairn {
+namespace cairn::media_format_test {
 namespace {
 
 std::string FormatOf(std::string_view file) {
@@ -46,4 +46,4 @@ TEST(MediaFormat, OtherFilesHaveNone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::media_format_test

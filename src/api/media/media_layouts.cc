@@ -11,12 +11,12 @@
 namespace cairn {
 namespace {
 
-Bits128 HashOf(const std::string& identity) {
+Bits128 IdentityHash(const std::string& identity) {
   return Hash128(identity.data(), identity.size());
 }
 
 // The key of all that the rows of a piece depend on.
-Bits128 KeyOf(const Medium& medium, const Bits128& encoder, size_t piece) {
+Bits128 LayoutKey(const Medium& medium, const Bits128& encoder, size_t piece) {
   const std::array<uint64_t, 5> words = {medium.content.high, medium.content.low, encoder.high,
                                          encoder.low, piece};
   return Hash128(words.data(), sizeof(words));
@@ -42,7 +42,7 @@ MediaLayouts::MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder,
                            size_t kept_bytes_max)
     : decoder_(decoder),
       encoder_(encoder),
-      encoder_hash_(HashOf(encoder->Identity())),
+      encoder_hash_(IdentityHash(encoder->Identity())),
       kept_bytes_max_(kept_bytes_max) {}
 
 std::shared_ptr<const LaidOutMedium> MediaLayouts::Find(const Bits128& content) {
@@ -104,7 +104,7 @@ Result<std::vector<LaidOutPiece>> MediaLayouts::PiecesOf(const Medium& medium,
     if (piece.positions > kMediumPositionsMax) {
       return Fail(ErrorCode::kInvalidArgument, "the " + kind + " is too large");
     }
-    const Bits128 key = KeyOf(medium, encoder_hash_, pieces.size());
+    const Bits128 key = LayoutKey(medium, encoder_hash_, pieces.size());
     pieces.push_back({MediaTokens(key, piece.rows, piece.positions), true});
   }
   return pieces;

@@ -12,7 +12,7 @@
 #include "testing/engine/fake_engine.h"
 #include "testing/media/fake_media.h"
 
-namespace cairn {
+namespace cairn::media_layouts_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -244,4 +244,4 @@ TEST(MediaLayouts, StopWhereTheirTokensReachTheContext) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::media_layouts_test

@@ -10,7 +10,7 @@
 
 #include "testing/api/media_samples.h"
 
-namespace cairn {
+namespace cairn::media_reader_test {
 namespace {
 
 using test::PngFile;
@@ -235,4 +235,4 @@ TEST_F(MediaReaderTest, TheBytesTellTheKindOfAFileThatHasNone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::media_reader_test

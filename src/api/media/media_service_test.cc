@@ -12,7 +12,7 @@
 #include "testing/api/api_fixture.h"
 #include "testing/api/media_samples.h"
 
-namespace cairn {
+namespace cairn::media_service_test {
 namespace {
 
 using test::PngUrl;
@@ -82,4 +82,4 @@ TEST_F(MediaServiceTest, ClientsAreToldWhatTheServerTakes) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::media_service_test

@@ -5,12 +5,13 @@
 #include <vector>
 
 #include "api/json.h"
+#include "api/llama_server/cost_json.h"
 #include "api/openai/completion.h"
 #include "api/openai/logprobs_json.h"
 #include "api/openai/openai.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::answer_choices_test {
 namespace {
 
 const AnswerIdentity kIdentity = {"id-1", "fake", 1700000000};
@@ -239,7 +240,11 @@ TEST_F(AnswerChoicesTest, TimingsComeWithTheProgressToo) {
   size_t timed = 0;
   for (const Json& event : ChatEvents(ChatBody(fields, 2000))) {
     if (!event.contains("prompt_progress")) continue;
-    EXPECT_EQ(event["timings"]["cache_n"], event["prompt_progress"]["cache"]);
+    const Json& timings = event["timings"];
+    const Json& progress = event["prompt_progress"];
+    EXPECT_EQ(timings["cache_n"], progress["cache"]);
+    EXPECT_EQ(timings["prompt_n"].get<int>() + progress["cache"].get<int>(), progress["processed"]);
+    EXPECT_EQ(timings["prompt_ms"] == 0, progress["processed"] == progress["cache"]);
     ++timed;
   }
   EXPECT_GT(timed, 1u);
@@ -253,6 +258,15 @@ TEST_F(AnswerChoicesTest, OneTokenAloneHasNoRate) {
   const Json one = Chat(ChatBody(R"("max_tokens":1)"))["timings"];
   EXPECT_EQ(one["predicted_n"], 1);
   EXPECT_EQ(one["predicted_per_second"], 0);
+  EXPECT_EQ(one["predicted_per_token_ms"], 0);
+}
+
+TEST_F(AnswerChoicesTest, ARateIsOfTheTokensAfterTheFirst) {
+  GenerationCost cost;
+  cost.generated_tokens = 5;
+  cost.generated_ms = 2;
+  EXPECT_DOUBLE_EQ(TimingsJson(cost)["predicted_per_second"].get<double>(), 2000);
+  EXPECT_DOUBLE_EQ(TimingsJson(cost)["predicted_per_token_ms"].get<double>(), 0.5);
 }
 
 TEST_F(AnswerChoicesTest, AVerboseAnswerHasThePromptThatTheModelRead) {
@@ -278,4 +292,4 @@ TEST_F(AnswerChoicesTest, ASlotThatIsNotThereIsABadRequest) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::answer_choices_test

@@ -7,7 +7,7 @@
 #include "api/openai/chat_request.h"
 #include "testing/api/media_samples.h"
 
-namespace cairn {
+namespace cairn::chat_media_test {
 namespace {
 
 using test::MediaOf;
@@ -127,4 +127,4 @@ TEST(ChatMedia, ATextThatLooksLikeAMarkerIsOnlyText) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::chat_media_test

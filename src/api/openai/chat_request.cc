@@ -7,16 +7,14 @@
 #include <utility>
 
 #include "api/answer/stop_limits.h"
-#include "api/grammar/json_schema.h"
 #include "api/media/media_parts.h"
+#include "api/openai/answer_format.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
 #include "chat/parse/limited_json.h"
 
 namespace cairn {
 namespace {
-
-constexpr double kLarge = 1e6;
 
 std::string Quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
@@ -318,44 +316,26 @@ void ReadStrings(FieldReader* fields, std::string_view name, std::vector<std::st
   }
 }
 
-// Other names of steps, in programs that know several servers.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kOtherStepNames = {
-    {{"typical_p", "typ_p"},
-     {"typical", "typ_p"},
-     {"top-k", "top_k"},
-     {"top-p", "top_p"},
-     {"nucleus", "top_p"},
-     {"min-p", "min_p"},
-     {"temp", "temperature"}}};
-
-std::optional<SamplingStep> StepOf(std::string_view name) {
-  const auto other = std::find_if(kOtherStepNames.begin(), kOtherStepNames.end(),
-                                  [&](const auto& pair) { return pair.first == name; });
-  if (other != kOtherStepNames.end()) name = other->second;
-  const auto& steps = AllSamplingSteps();
-  const auto step = std::find_if(steps.begin(), steps.end(),
-                                 [&](SamplingStep one) { return SamplingStepName(one) == name; });
-  return step == steps.end() ? std::nullopt : std::optional(*step);
-}
-
-// A letter for each step, as in llama-server's `--sampler-seq`.
-std::optional<SamplingStep> StepOfLetter(char letter) {
-  constexpr std::string_view kLetters = "edskypmxtia";  // in the order of AllSamplingSteps()
-  const size_t at = kLetters.find(letter);
-  return at == std::string_view::npos ? std::nullopt : std::optional(AllSamplingSteps().at(at));
-}
+constexpr size_t kSamplersMax = 100;
 
 // Unknown steps are left out, as in llama-server: programs send one list to servers of all kinds
 // and versions. So are steps that were named before.
 void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
   const Json* list = fields->Find("samplers");
   if (list == nullptr) return;
+  const auto is_long = [](const Json& value) {
+    return value.is_string() ? value.text().size() > kSamplersMax : value.size() > kSamplersMax;
+  };
+  if (is_long(*list) || (list->is_array() && std::any_of(list->begin(), list->end(), is_long))) {
+    return fields->Fail("samplers",
+                        "at most " + std::to_string(kSamplersMax) + " names of as many letters");
+  }
   std::vector<std::optional<SamplingStep>> steps;
   if (list->is_string()) {
-    for (const char letter : list->text()) steps.push_back(StepOfLetter(letter));
+    for (const char letter : list->text()) steps.push_back(SamplingStepOfLetter(letter));
   } else if (list->is_array() && std::all_of(list->begin(), list->end(),
                                              [](const Json& name) { return name.is_string(); })) {
-    for (const Json& name : *list) steps.push_back(StepOf(name.text()));
+    for (const Json& name : *list) steps.push_back(FindSamplingStep(name.text()));
   } else {
     return fields->Fail("samplers",
                         "a list of names such as 'top_k', or a string of a letter for each");
@@ -368,8 +348,8 @@ void ReadOrder(FieldReader* fields, std::vector<SamplingStep>* order) {
 }
 
 void ReadDry(FieldReader* fields, DryParams* dry) {
-  fields->Number("dry_multiplier", 0, kLarge, &dry->multiplier);
-  fields->Number("dry_base", 1, kLarge, &dry->base);
+  fields->Number("dry_multiplier", 0, kNumberMax, &dry->multiplier);
+  fields->Number("dry_base", 1, kNumberMax, &dry->base);
   ReadInt32(fields, "dry_allowed_length", 0, std::numeric_limits<int32_t>::max(),
             &dry->allowed_length);
   ReadInt32(fields, "dry_penalty_last_n", -1, std::numeric_limits<int32_t>::max(), &dry->last_n);
@@ -378,14 +358,14 @@ void ReadDry(FieldReader* fields, DryParams* dry) {
 
 void ReadRarerSampling(FieldReader* fields, SamplingParams* sampling) {
   fields->Number("typical_p", 0, 1, &sampling->typical_p);
-  fields->Number("top_n_sigma", -1, kLarge, &sampling->top_n_sigma);
+  fields->Number("top_n_sigma", -1, kNumberMax, &sampling->top_n_sigma);
   fields->Number("xtc_probability", 0, 1, &sampling->xtc_probability);
   fields->Number("xtc_threshold", 0, 1, &sampling->xtc_threshold);
-  fields->Number("dynatemp_range", 0, kLarge, &sampling->dynatemp_range);
-  fields->Number("dynatemp_exponent", 0, kLarge, &sampling->dynatemp_exponent);
+  fields->Number("dynatemp_range", 0, kNumberMax, &sampling->dynatemp_range);
+  fields->Number("dynatemp_exponent", 0, kNumberMax, &sampling->dynatemp_exponent);
   ReadInt32(fields, "mirostat", 0, 2, &sampling->mirostat);
-  fields->Number("mirostat_tau", 0, kLarge, &sampling->mirostat_tau);
-  fields->Number("mirostat_eta", 0, kLarge, &sampling->mirostat_eta);
+  fields->Number("mirostat_tau", 0, kNumberMax, &sampling->mirostat_tau);
+  fields->Number("mirostat_eta", 0, kNumberMax, &sampling->mirostat_eta);
   fields->Number("adaptive_target", -1, 1, &sampling->adaptive_target);
   fields->Number("adaptive_decay", 0, 0.99, &sampling->adaptive_decay);
   ReadInt32(fields, "min_keep", 0, std::numeric_limits<int32_t>::max(), &sampling->min_keep);
@@ -407,12 +387,12 @@ void ReadSeed(FieldReader* fields, uint32_t* seed) {
 
 void ReadSampling(FieldReader* fields, GenerationParams* params) {
   SamplingParams* const sampling = &params->sampling;
-  fields->Number("temperature", 0, kLarge, &sampling->temperature);
+  fields->Number("temperature", 0, kNumberMax, &sampling->temperature);
   fields->Number("top_p", 0, 1, &sampling->top_p);
   fields->Number("min_p", 0, 1, &sampling->min_p);
-  fields->Number("repeat_penalty", 1e-3, kLarge, &sampling->repeat_penalty);
-  fields->Number("presence_penalty", -kLarge, kLarge, &sampling->presence_penalty);
-  fields->Number("frequency_penalty", -kLarge, kLarge, &sampling->frequency_penalty);
+  fields->Number("repeat_penalty", 1e-3, kNumberMax, &sampling->repeat_penalty);
+  fields->Number("presence_penalty", -kNumberMax, kNumberMax, &sampling->presence_penalty);
+  fields->Number("frequency_penalty", -kNumberMax, kNumberMax, &sampling->frequency_penalty);
   ReadInt32(fields, "top_k", -1, std::numeric_limits<int32_t>::max(), &sampling->top_k);
   ReadInt32(fields, "repeat_last_n", -1, std::numeric_limits<int32_t>::max(),
             &sampling->repeat_last_n);
@@ -435,66 +415,7 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
   CheckStops(fields, "stop", params->stop_texts);
 }
 
-ApiResult<std::string> GrammarOfFormat(const Json& format, const std::string& field) {
-  const Json type = format.is_object() ? format.value("type", Json()) : Json();
-  if (type == Json("text")) return std::string();
-  if (type == Json("json_object")) {
-    // llama.cpp's form has the schema beside the type.
-    if (!format.contains("schema")) return GrammarOfAnyObject();
-    return GrammarOfSchema(format["schema"], field + ".schema");
-  }
-  if (type != Json("json_schema")) {
-    return tl::unexpected(FieldError(field + ".type", "'text', 'json_object' or 'json_schema'"));
-  }
-  const Json* holder = format.contains("json_schema") ? &format["json_schema"] : &format;
-  const std::string place = format.contains("json_schema") ? field + ".json_schema" : field;
-  if (!holder->is_object() || !holder->contains("schema")) {
-    return tl::unexpected(FieldError(place + ".schema", "a JSON schema"));
-  }
-  return GrammarOfSchema((*holder)["schema"], place + ".schema");
-}
-
-// Returns `grammar` if decoding can be constrained to it; an empty one is none.
-ApiResult<std::string> Enforceable(std::string grammar, const std::string& field) {
-  if (grammar.empty()) return grammar;
-  if (const auto parsed = Grammar::Parse(grammar); !parsed) {
-    return tl::unexpected(FieldError(field, "enforceable: " + parsed.error().message));
-  }
-  return grammar;
-}
-
 }  // namespace
-
-ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field) {
-  auto grammar = GrammarOfFormat(format, field);
-  if (!grammar) return grammar;
-  return Enforceable(std::move(*grammar), field);
-}
-
-ApiResult<std::string> ParseAnswerGrammar(const Json& body) {
-  FieldReader fields(body, "");
-  std::string source;
-  ApiResult<std::string> grammar;
-  for (const char* name : {"response_format", "json_schema", "grammar"}) {
-    const Json* value = fields.Find(name);
-    if (value == nullptr) continue;
-    auto made = grammar;
-    if (name == std::string_view("response_format")) made = GrammarOfFormat(*value, name);
-    if (name == std::string_view("json_schema")) made = GrammarOfSchema(*value, name);
-    if (name == std::string_view("grammar") && !value->is_string()) {
-      return tl::unexpected(FieldError(name, "a string of GBNF"));
-    }
-    if (name == std::string_view("grammar")) made = value->get<std::string>();
-    if (!made) return made;
-    if (made->empty()) continue;
-    if (!source.empty()) {
-      return tl::unexpected(FieldError(name, "absent with '" + source + "'"));
-    }
-    source = name;
-    grammar = std::move(made);
-  }
-  return Enforceable(std::move(*grammar), source);
-}
 
 ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& rules) {
   FieldReader fields(body, "");
@@ -527,7 +448,7 @@ ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& ru
 }
 
 ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults,
-                                        const MediaRules& rules) {
+                                        const MediaRules& rules, GrammarCache* cache) {
   auto conversation = ParseConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
   ChatRequest request;
@@ -548,7 +469,7 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   request.params = std::move(*params);
   ReadThinkingBudget(&fields, &request.params.reasoning);
   if (fields.error()) return tl::unexpected(*fields.error());
-  auto grammar = ParseAnswerGrammar(body);
+  auto grammar = ParseAnswerGrammar(body, &request.loosened, cache);
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = std::move(*grammar);
   const Json* own = fields.Find("grammar");

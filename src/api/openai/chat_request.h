@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/answer_options.h"
+#include "api/grammar/json_schema.h"
 #include "api/grammar/tool_choice.h"
 #include "api/json.h"
 #include "api/media/media_rules.h"
@@ -13,6 +14,8 @@
 #include "sched/scheduler.h"
 
 namespace cairn {
+
+class GrammarCache;
 
 struct ChatRequest {
   Conversation conversation;
@@ -30,26 +33,21 @@ struct ChatRequest {
   // which holds for texts: calls stay possible beside it. Otherwise it holds for whatever the model
   // writes.
   bool grammar_is_format = false;
+  // Keywords of schemas that the grammar does not enforce.
+  Loosened loosened = {};
   ToolChoice tool_choice;
 };
 
 // `defaults` apply to fields that the request leaves out. Unknown fields are ignored, because
 // clients send many; a known field of the wrong type is an error that names it. `rules` are the
-// server's for images and recordings; the default takes none.
+// server's for images and recordings; the default takes none. `cache` may be null.
 ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams& defaults,
-                                        const MediaRules& rules = {});
+                                        const MediaRules& rules = {},
+                                        GrammarCache* cache = nullptr);
 
 // Parses the sampling fields, limits and stop texts of any request.
 ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
                                                   const GenerationParams& defaults);
-
-// Returns the GBNF that the answer's content must match, from `response_format`, `json_schema` or
-// `grammar`; empty if there is none.
-ApiResult<std::string> ParseAnswerGrammar(const Json& body);
-
-// The same for `response_format`, Responses' `text.format` or Messages' `output_config.format`;
-// `field` names it in errors.
-ApiResult<std::string> ParseAnswerFormat(const Json& format, const std::string& field);
 
 // Parses only `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort`, from which the
 // prompt is rendered.

@@ -6,7 +6,7 @@
 
 #include "chat/text_parts.h"
 
-namespace cairn {
+namespace cairn::chat_request_test {
 namespace {
 
 ApiResult<ChatRequest> Parse(const std::string& text) {
@@ -286,6 +286,16 @@ TEST(ChatRequest, ReadsWhatTheAnswerMustBe) {
   }
 }
 
+TEST(ChatRequest, NamesKeywordsThatAreNotEnforced) {
+  const auto request =
+      Parse(WithField(R"("response_format":{"type":"json_schema","json_schema":{"schema":
+      {"type":"object","properties":{"a":{"type":"array","uniqueItems":true}}}}})"));
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->loosened,
+            Loosened{"response_format.json_schema.schema.properties.a.uniqueItems"});
+  EXPECT_TRUE(Parse(WithField(R"("json_schema":{"type":"integer"})"))->loosened.empty());
+}
+
 TEST(ChatRequest, RefusesWhatItCannotMakeAnAnswerBe) {
   ExpectRefused(WithField(R"("response_format":{"type":"xml"})"), "response_format.type",
                 "'json_schema'");
@@ -293,13 +303,14 @@ TEST(ChatRequest, RefusesWhatItCannotMakeAnAnswerBe) {
   ExpectRefused(WithField(R"("response_format":{"type":"json_schema"})"), "response_format.schema",
                 "a JSON schema");
   ExpectRefused(WithField(R"("response_format":{"type":"json_schema","json_schema":{"schema":
-                          {"properties":{"a":{"multipleOf":2}}}}})"),
-                "response_format.json_schema.schema.properties.a.multipleOf", "cannot enforce");
+                          {"properties":{"a":{"multipleOf":"2"}}}}})"),
+                "response_format.json_schema.schema.properties.a.multipleOf", "a number");
   ExpectRefused(WithField(R"("grammar":"root ::= (")"), "grammar", "line 1");
   ExpectRefused(WithField(R"("grammar":7)"), "grammar", "a string");
   ExpectRefused(WithField(R"("grammar":"root ::= \"a\"","json_schema":{})"), "grammar",
                 "absent with 'json_schema'");
-  ExpectRefused(WithField(R"("json_schema":{"$ref":"#"})"), "json_schema", "begins with itself");
+  ExpectRefused(WithField(R"("json_schema":{"allOf":[{"type":"null"},{"type":"string"}]})"),
+                "json_schema", "some value fits");
 }
 
 TEST(ChatRequest, ReadsTheRarerSamplingFields) {
@@ -332,6 +343,9 @@ TEST(ChatRequest, ReadsTheRarerSamplingFields) {
   EXPECT_TRUE(std::isinf(sampling.logit_bias.at(1).second));
   ExpectRefused(WithField(R"("samplers":["top_p",7])"), "samplers", "a list of names");
   ExpectRefused(WithField(R"("samplers":7)"), "samplers", "a list of names");
+  const std::string longest(100, 'k');
+  ExpectRefused(WithField(R"("samplers":")" + longest + R"(k")"), "samplers", "at most 100");
+  ExpectRefused(WithField(R"("samplers":["top_k",")" + longest + R"(k"])"), "samplers", "at most");
   ExpectRefused(WithField(R"("adaptive_target":1.5)"), "adaptive_target", "1");
   ExpectRefused(WithField(R"("adaptive_decay":1)"), "adaptive_decay", "0.99");
   ExpectRefused(WithField(R"("mirostat":3)"), "mirostat", "from 0 to 2");
@@ -430,4 +444,4 @@ TEST(ChatRequest, AnyToolChoiceLeavesTheToolsInThePrompt) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::chat_request_test

@@ -97,13 +97,6 @@ Json NativeEnd(const StartedCompletion& started, const std::string& text, const 
   return end;
 }
 
-// Appends the items of each list of `more` to that of the same name.
-void AppendLists(const Json& more, Json* lists) {
-  for (const auto& [name, list] : more.items()) {
-    for (const Json& item : list) (*lists)[name].push_back(item);
-  }
-}
-
 // The log-probabilities of an answer, after those of its prompt if they were requested.
 Json WholeLogprobs(const StartedCompletion& started, const Collected& collected, size_t answer) {
   if (!started.options.logprobs) return {};
@@ -113,7 +106,7 @@ Json WholeLogprobs(const StartedCompletion& started, const Collected& collected,
   const ShownPrompt& prompt = started.PromptOf(answer);
   Json lists = legacy.OfPrompt(prompt.first, prompt.first_in_text,
                                collected.prompt_logprobs.at(answer / started.options.answers));
-  AppendLists(legacy.Next(logprobs), &lists);
+  legacy.Append(logprobs, &lists);
   return lists;
 }
 
@@ -209,8 +202,7 @@ Json ProgressEvent(const StartedCompletion& started, const GenerationEvent& even
                   ? NativeEvent(event)
                   : OpenAiEnvelope(started,
                                    Json::array({OpenAiChoice(event.answer, "", nullptr, nullptr)}));
-  told["prompt_progress"] = ProgressJson(event.processed_tokens, event.cost);
-  if (started.options.timings_per_token) told["timings"] = TimingsJson(event.cost);
+  AddProgress(event.processed_tokens, event.cost, started.options.timings_per_token, &told);
   return told;
 }
 
@@ -238,7 +230,13 @@ ApiResult<StartedCompletion> StartCompletion(const ChatService& service, Complet
                                              NamespaceId key) {
   const auto name_space = service.WithAdaptersOf(request.options, key);
   if (!name_space) return tl::unexpected(name_space.error());
+  if (auto settled = service.SettleBiases(&request.params); !settled) {
+    return tl::unexpected(settled.error());
+  }
+  auto noted = service.NoteLoosened(request.loosened);
+  if (!noted) return tl::unexpected(noted.error());
   StartedCompletion started;
+  started.explained.loosened.assign(request.loosened.begin(), request.loosened.end());
   started.dialect = dialect;
   started.identity = std::move(identity);
   started.params = request.params;

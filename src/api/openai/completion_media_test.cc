@@ -19,7 +19,7 @@
 #include "testing/api/media_samples.h"
 #include "testing/media/fake_media.h"
 
-namespace cairn {
+namespace cairn::completion_media_test {
 namespace {
 
 using test::PngFile;
@@ -294,4 +294,4 @@ TEST_F(CompletionMediaTest, ATemplatesPromptIsTheSameWhenItIsSentBack) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::completion_media_test

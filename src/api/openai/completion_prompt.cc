@@ -9,11 +9,6 @@
 namespace cairn {
 namespace {
 
-bool IsToken(const Json& value, const Engine& engine) {
-  return value.is_number_integer() && value.get<int64_t>() >= 0 &&
-         value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
-}
-
 // All prompts of a request are held until they are answered.
 constexpr size_t kTokensMax = size_t{4} << 20U;
 
@@ -35,7 +30,7 @@ ApiResult<Tokens> TokensOf(const ChatService& service, const Json& parts,
   const PromptLimits& limits = service.limits();
   Tokens tokens;
   for (const Json& part : parts) {
-    if (IsToken(part, engine)) {
+    if (IsTokenId(part, engine)) {
       tokens.push_back(part.get<Token>());
     } else if (part.is_string()) {
       const bool first = tokens.empty() && engine.info().adds_bos;
@@ -102,14 +97,15 @@ ApiResult<std::vector<MediumPtr>> ReadMedia(const Json& data, const std::string&
 }
 
 // Who reads a prompt, and for whom.
-struct Reading {
+struct PromptReading {
   const ChatService& service;
   NamespaceId key = 0;
   MediaReader* media = nullptr;
 };
 
 // `text` is the prompt as the client wrote it.
-ApiResult<CompletionPrompt> OfText(const Reading& reading, std::string text, MarkedText marked) {
+ApiResult<CompletionPrompt> OfText(const PromptReading& reading, std::string text,
+                                   MarkedText marked) {
   auto prepared =
       reading.service.PrepareText(std::move(marked.text), std::move(marked.media), reading.key);
   if (!prepared) return tl::unexpected(prepared.error());
@@ -119,7 +115,7 @@ ApiResult<CompletionPrompt> OfText(const Reading& reading, std::string text, Mar
                           .text = std::move(text)};
 }
 
-ApiResult<CompletionPrompt> OfObject(const Reading& reading, const Json& prompt,
+ApiResult<CompletionPrompt> OfObject(const PromptReading& reading, const Json& prompt,
                                      const std::string& place) {
   const FieldReader fields(prompt, "");
   const Json* text = fields.Find("prompt_string");
@@ -140,7 +136,7 @@ ApiResult<CompletionPrompt> OfObject(const Reading& reading, const Json& prompt,
   return OfText(reading, written, *std::move(marked));
 }
 
-ApiResult<CompletionPrompt> OfOne(const Reading& reading, const Json& prompt,
+ApiResult<CompletionPrompt> OfOne(const PromptReading& reading, const Json& prompt,
                                   const std::string& place) {
   if (prompt.is_object()) return OfObject(reading, prompt, place);
   if (prompt.is_string()) return OfText(reading, prompt.text(), {prompt.text(), {}});
@@ -159,6 +155,12 @@ ApiResult<CompletionPrompt> OfOne(const Reading& reading, const Json& prompt,
 
 }  // namespace
 
+ApiResult<CompletionPrompt> ReadPromptObject(const ChatService& service, const Json& prompt,
+                                             const std::string& place, NamespaceId key,
+                                             MediaReader* media) {
+  return OfObject({service, key, media}, prompt, place);
+}
+
 ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService& service,
                                                                const Json& body, NamespaceId key,
                                                                const std::function<bool()>& gone) {
@@ -172,7 +174,7 @@ ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(const ChatService
   }
   const MediaRules rules = service.MediaRulesUntil(gone);
   MediaReader media(rules);  // its limits are those of all prompts together
-  const Reading reading{service, key, &media};
+  const PromptReading reading{service, key, &media};
   std::vector<CompletionPrompt> prompts;
   size_t tokens = 0;
   for (size_t i = 0; i < (list ? prompt->size() : 1); ++i) {

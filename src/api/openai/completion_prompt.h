@@ -17,6 +17,7 @@
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/json.h"
+#include "api/media/media_reader.h"
 #include "api/media/placed_medium.h"
 #include "base/tokens.h"
 #include "cache/segment_index.h"
@@ -40,6 +41,11 @@ inline constexpr size_t kPromptsMax = 2048;
 ApiResult<std::vector<CompletionPrompt>> ReadCompletionPrompts(
     const ChatService& service, const Json& body, NamespaceId key,
     const std::function<bool()>& gone = {});
+
+// Reads one prompt that is an object. `media` reads its files, for the namespace `key`.
+ApiResult<CompletionPrompt> ReadPromptObject(const ChatService& service, const Json& prompt,
+                                             const std::string& place, NamespaceId key,
+                                             MediaReader* media);
 
 }  // namespace cairn
 

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "api/openai/answer_format.h"
 #include "api/openai/chat_request.h"
 
 namespace cairn {
@@ -13,7 +14,7 @@ namespace {
 constexpr size_t kOpenAiTokensMax = 16;
 
 // Answers to all prompts of a request together.
-constexpr size_t kAnswersMax = 4096;
+constexpr size_t kCompletionAnswersMax = 4096;
 
 void ReadResponseFields(FieldReader* fields, std::vector<std::string>* paths) {
   constexpr size_t kPathsMax = 256;
@@ -64,13 +65,13 @@ ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const J
   request.prompt_text = std::move(first.text);
   request.more_prompts.assign(std::make_move_iterator(prompts->begin() + 1),
                               std::make_move_iterator(prompts->end()));
-  return ParseCompletionFields(body, defaults, dialect, std::move(request));
+  return ParseCompletionFields(body, defaults, dialect, std::move(request), service.grammars());
 }
 
 ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
                                                    const GenerationParams& defaults,
                                                    CompletionDialect dialect,
-                                                   CompletionRequest request) {
+                                                   CompletionRequest request, GrammarCache* cache) {
   FieldReader fields(body, "");
   request.reuse = defaults.reuse;
   fields.Bool("stream", &request.stream);
@@ -88,9 +89,9 @@ ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
   if (!options) return tl::unexpected(options.error());
   request.options = *options;
   const size_t prompts = request.more_prompts.size() + 1;
-  if (prompts * request.options.answers > kAnswersMax) {
+  if (prompts * request.options.answers > kCompletionAnswersMax) {
     return tl::unexpected(FieldError("n", "so small that all prompts together get at most " +
-                                              std::to_string(kAnswersMax) + " answers"));
+                                              std::to_string(kCompletionAnswersMax) + " answers"));
   }
   GenerationParams own = defaults;
   if (dialect == CompletionDialect::kOpenAi && own.tokens_max == SIZE_MAX) {
@@ -100,10 +101,10 @@ ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
   if (!params) return tl::unexpected(params.error());
   request.params = std::move(*params);
   if (auto set = SetPromptLogprobs(dialect, &request); !set) return tl::unexpected(set.error());
-  const auto grammar = ParseAnswerGrammar(body);
+  const auto grammar = ParseAnswerGrammar(body, &request.loosened, cache);
   if (!grammar) return tl::unexpected(grammar.error());
   if (grammar->empty()) return request;
-  auto parsed = Grammar::Parse(*grammar);
+  auto parsed = ParsedGrammar(cache, *grammar);
   if (!parsed) return tl::unexpected(ToApiError(parsed.error()));
   request.params.sampling.grammar = std::move(*parsed);
   return request;

@@ -42,6 +42,8 @@ struct CompletionRequest {
   // llama-server's: milliseconds after the first token when an answer of several lines ends; 0 or
   // less for no limit.
   float line_ms_max = 0;
+  // Keywords of a schema that the grammar does not enforce.
+  Loosened loosened = {};
 };
 
 // `key`: the namespace of the client's key.
@@ -50,11 +52,12 @@ ApiResult<CompletionRequest> ParseCompletion(const ChatService& service, const J
                                              CompletionDialect dialect, NamespaceId key,
                                              const std::function<bool()>& gone = {});
 
-// Parses all fields but the prompts, which `request` already has.
+// Parses all fields but the prompts, which `request` already has. `cache` may be null.
 ApiResult<CompletionRequest> ParseCompletionFields(const Json& body,
                                                    const GenerationParams& defaults,
                                                    CompletionDialect dialect,
-                                                   CompletionRequest request);
+                                                   CompletionRequest request,
+                                                   GrammarCache* cache = nullptr);
 
 }  // namespace cairn
 

@@ -6,7 +6,7 @@
 #include "api/llama_server/native.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::completion_test {
 namespace {
 
 const AnswerIdentity kIdentity = {"cmpl-1", "fake", 1700000000};
@@ -161,6 +161,26 @@ TEST(CompletionBias, OfATextIsThatOfEachOfItsTokens) {
             (std::vector<std::pair<Token, float>>{{7, 2.0F}, {'a', -1.0F}, {'b', -1.0F}}));
 }
 
+TEST_F(CompletionTest, AnIgnoredEndIsNeverSampledAndShownSo) {
+  Json settings = Answer(R"({"prompt":"x","n_predict":1,"ignore_eos":true,"logit_bias":[[7,2]]})",
+                         CompletionDialect::kNative)["generation_settings"];
+  EXPECT_EQ(settings["ignore_eos"], true);
+  Json expected = Json::array({{{"token", 7}, {"bias", 2.0}}});
+  for (Token token = 0; token < static_cast<Token>(engine_.info().vocab_size); ++token) {
+    if (!engine_.IsEndOfGeneration(token)) continue;
+    expected.push_back({{"token", token}, {"bias", nullptr}});
+  }
+  EXPECT_GT(expected.size(), 1u);
+  EXPECT_EQ(settings["logit_bias"], expected);
+  settings =
+      Answer(R"({"prompt":"x","n_predict":1})", CompletionDialect::kNative)["generation_settings"];
+  EXPECT_TRUE(settings["logit_bias"].empty());
+  // A grammar's end is the answer's: nothing else may follow.
+  settings = Answer(R"({"prompt":"x","n_predict":1,"ignore_eos":true,"grammar":"root ::= \"x\""})",
+                    CompletionDialect::kNative)["generation_settings"];
+  EXPECT_TRUE(settings["logit_bias"].empty());
+}
+
 TEST_F(CompletionTest, TheAnswerNamesTheBuild) {
   EXPECT_FALSE(
       Answer(R"({"prompt":"abc"})", CompletionDialect::kOpenAi).contains("system_fingerprint"));
@@ -209,7 +229,7 @@ TEST_F(CompletionTest, NativeSaysWhenTheContextWasFull) {
 
 TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
   Answer(R"({"prompt":"abc","n_predict":5})", CompletionDialect::kNative);
-  const Json slots = Json::parse(SlotsBody(service_, {}));
+  const Json slots = Json::parse(SlotsBody(service_));
   ASSERT_EQ(slots.size(), 1u);
   EXPECT_EQ(slots[0]["id"], 0);
   EXPECT_EQ(slots[0]["n_ctx"], 4096);
@@ -221,4 +241,4 @@ TEST_F(CompletionTest, SlotsAndMetricsSayWhatWasDone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::completion_test

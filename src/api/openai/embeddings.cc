@@ -1,24 +1,27 @@
 #include "api/openai/embeddings.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "api/json.h"
 #include "api/media/base64.h"
+#include "api/media/media_reader.h"
+#include "api/media/placed_medium.h"
+#include "api/openai/completion_prompt.h"
 #include "api/prompt/prompt_limits.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kTextsMax = 2048;  // OpenAI's limit
-
-bool IsToken(const Json& value, const Engine& engine) {
-  return value.is_number_integer() && value.get<int64_t>() >= 0 &&
-         value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
-}
+constexpr size_t kInputTextsMax = 2048;  // OpenAI's limit
+// One answer has no more numbers; its JSON takes some 40 bytes for each. A vector for each token
+// can reach this limit.
+constexpr size_t kNumbersMax = size_t{1} << 24;
 
 // Appends the tokens of a text.
 ApiResult<void> AddText(const Engine& engine, size_t tokens_max, const std::string& place,
@@ -31,57 +34,146 @@ ApiResult<void> AddText(const Engine& engine, size_t tokens_max, const std::stri
   return {};
 }
 
-// Parses a text, or a list of tokens and texts, which are concatenated.
-ApiResult<Tokens> ParseText(const Engine& engine, size_t tokens_max, const std::string& place,
-                            const Json& input) {
+// A text to embed.
+struct EmbeddingsText {
   Tokens tokens;
-  if (input.is_string()) {
-    const auto added = AddText(engine, tokens_max, place, input.text(), &tokens);
+  std::vector<PlacedMedium> media;
+};
+
+// Parses the texts of one request.
+class TextReader {
+ public:
+  TextReader(const Engine& engine, size_t tokens_max, const EmbeddingsMedia& media,
+             const std::function<bool()>& gone)
+      : engine_(engine), tokens_max_(tokens_max), media_(media) {
+    if (media.service != nullptr) rules_ = media.service->MediaRulesUntil(gone);
+  }
+
+  ApiResult<std::vector<EmbeddingsText>> ReadInput(const Json& input) {
+    // As in llama-server, one number makes a list the parts of one text.
+    const bool several =
+        input.is_array() && !input.empty() &&
+        std::none_of(input.begin(), input.end(), [](const Json& one) { return one.is_number(); });
+    std::vector<EmbeddingsText> texts;
+    if (!several) {
+      auto text = Read("input", input);
+      if (!text) return tl::unexpected(text.error());
+      texts.push_back(std::move(*text));
+      return texts;
+    }
+    if (input.size() > kInputTextsMax) {
+      return tl::unexpected(
+          FieldError("input", "a list of at most " + std::to_string(kInputTextsMax) + " texts"));
+    }
+    for (const Json& one : input) {
+      auto text = Read("input[" + std::to_string(texts.size()) + "]", one);
+      if (!text) return tl::unexpected(text.error());
+      texts.push_back(std::move(*text));
+    }
+    return texts;
+  }
+
+ private:
+  ApiResult<EmbeddingsText> Read(const std::string& place, const Json& input) {
+    EmbeddingsText text;
+    const auto added =
+        input.is_object() ? AddObject(place, input, &text) : AddParts(place, input, &text.tokens);
     if (!added) return tl::unexpected(added.error());
-  } else if (input.is_array()) {
+    if (text.tokens.empty()) {
+      return tl::unexpected(FieldError(place, "a text of one token or more"));
+    }
+    if (text.tokens.size() > tokens_max_) {
+      return tl::unexpected(FieldError(place, "of at most " + std::to_string(tokens_max_) +
+                                                  " tokens; one of " +
+                                                  std::to_string(text.tokens.size()) +
+                                                  " is too large for the context (--ctx-size)"));
+    }
+    return text;
+  }
+
+  // Appends a text, or a list of tokens and texts.
+  ApiResult<void> AddParts(const std::string& place, const Json& input, Tokens* tokens) const {
+    if (input.is_string()) return AddText(engine_, tokens_max_, place, input.text(), tokens);
+    if (!input.is_array()) {
+      return tl::unexpected(FieldError(
+          place,
+          "a string, tokens, a list of either, or an object with a string 'prompt_string' and, for "
+          "images and audio, a list 'multimodal_data'"));
+    }
     for (const Json& part : input) {
-      if (IsToken(part, engine)) {
-        tokens.push_back(part.get<Token>());
+      if (IsTokenId(part, engine_)) {
+        tokens->push_back(part.get<Token>());
         continue;
       }
       if (!part.is_string()) return tl::unexpected(FieldError(place, "tokens of the model"));
-      const auto added = AddText(engine, tokens_max, place, part.text(), &tokens);
-      if (!added) return tl::unexpected(added.error());
-      if (tokens.size() > tokens_max) break;  // refused below, whatever follows
+      const auto added = AddText(engine_, tokens_max_, place, part.text(), tokens);
+      if (!added) return added;
+      if (tokens->size() > tokens_max_) break;  // refused later, whatever follows
     }
-  } else {
-    return tl::unexpected(FieldError(place, "a string, tokens, or a list of either"));
+    return {};
   }
-  if (tokens.empty()) return tl::unexpected(FieldError(place, "a text of one token or more"));
-  if (tokens.size() > tokens_max) {
-    return tl::unexpected(FieldError(place, "of at most " + std::to_string(tokens_max) +
-                                                " tokens, not " + std::to_string(tokens.size()) +
-                                                "; a larger --ubatch-size takes longer ones"));
-  }
-  return tokens;
-}
 
-ApiResult<std::vector<Tokens>> ParseInput(const Engine& engine, size_t tokens_max,
-                                          const Json& input) {
-  const bool several = input.is_array() && !input.empty() && !input[0].is_number();
-  std::vector<Tokens> texts;
-  if (!several) {
-    auto text = ParseText(engine, tokens_max, "input", input);
-    if (!text) return tl::unexpected(text.error());
-    texts.push_back(std::move(*text));
-    return texts;
+  ApiResult<void> AddObject(const std::string& place, const Json& object, EmbeddingsText* text) {
+    const FieldReader fields(object, "");
+    const Json* const words = fields.Find("prompt_string");
+    const bool has_media = fields.Find("multimodal_data") != nullptr;
+    if (!has_media && words != nullptr && words->is_string()) {
+      return AddText(engine_, tokens_max_, place, words->text(), &text->tokens);
+    }
+    if (media_.service == nullptr || words == nullptr) {
+      return AddParts(place, Json(), nullptr);  // says what is taken
+    }
+    auto prompt = ReadPromptObject(*media_.service, object, place, media_.key, &files_);
+    if (!prompt) return tl::unexpected(prompt.error());
+    text->tokens = std::move(prompt->tokens);
+    text->media = std::move(prompt->media);
+    return AddEnd(&text->tokens);
   }
-  if (input.size() > kTextsMax) {
-    return tl::unexpected(
-        FieldError("input", "a list of at most " + std::to_string(kTextsMax) + " texts"));
+
+  // Appends the tokens that the model has behind each text.
+  ApiResult<void> AddEnd(Tokens* tokens) const {
+    const auto around = engine_.Tokenize("", true, true);
+    if (!around) return tl::unexpected(ToApiError(around.error()));
+    const size_t before = engine_.info().adds_bos ? 1 : 0;
+    for (size_t i = before; i < around->size(); ++i) tokens->push_back((*around)[i]);
+    return {};
   }
-  for (const Json& one : input) {
-    const std::string place = "input[" + std::to_string(texts.size()) + "]";
-    auto text = ParseText(engine, tokens_max, place, one);
-    if (!text) return tl::unexpected(text.error());
-    texts.push_back(std::move(*text));
+
+  const Engine& engine_;
+  const size_t tokens_max_;
+  const EmbeddingsMedia& media_;
+  MediaRules rules_;
+  MediaReader files_{rules_};
+};
+
+// Returns the vectors of a text, whose media are encoded for it.
+Result<TextVectors> EmbedText(Embedder* embedder, const EmbeddingsText& text,
+                              const EmbeddingsMedia& media) {
+  if (text.media.empty()) return embedder->Embed(text.tokens);
+  const TokenSpan tokens = text.tokens;
+  std::map<const Medium*, EncodedPieces> rows;
+  std::vector<TextPart> parts;
+  size_t at = 0;
+  for (const PlacedMedium& placed : text.media) {
+    auto found = rows.find(placed.medium.get());
+    if (found == rows.end()) {
+      auto encoded = media.encode(media.key, *placed.medium);
+      if (!encoded) return tl::unexpected(encoded.error());
+      found = rows.emplace(placed.medium.get(), *std::move(encoded)).first;
+    }
+    const EncodedPieces& pieces = found->second;
+    for (size_t i = 0; i < placed.rows.size(); ++i) {
+      const TokenRange& range = placed.rows[i];
+      if (i >= pieces.size() || pieces[i]->rows != range.end - range.begin) {
+        return Fail(ErrorCode::kInternal, "the projector gave other rows than it had announced");
+      }
+      parts.push_back({tokens.subspan(at, range.begin - at)});
+      parts.push_back({{}, pieces[i].get()});
+      at = range.end;
+    }
   }
-  return texts;
+  parts.push_back({tokens.subspan(at)});
+  return embedder->EmbedParts(parts);
 }
 
 // The numbers in little-endian order, as OpenAI's API has them.
@@ -97,12 +189,24 @@ std::string Base64(std::span<const float> vector) {
 }
 
 struct EmbeddingsRequest {
-  std::vector<Tokens> texts;
+  std::vector<EmbeddingsText> texts;
   bool base64 = false;
 };
 
-ApiResult<EmbeddingsRequest> ParseRequest(const Engine& engine, const Embedder& embedder,
-                                          const Json& body) {
+ApiResult<void> CheckNumbers(const Embedder& embedder, const std::vector<EmbeddingsText>& texts) {
+  size_t vectors = 0;
+  for (const EmbeddingsText& text : texts) {
+    vectors += embedder.pools() ? 1 : text.tokens.size();
+  }
+  const size_t vectors_max = kNumbersMax / std::max<size_t>(embedder.size(), 1);
+  if (vectors <= vectors_max) return {};
+  return tl::unexpected(FieldError("input", "of at most " + std::to_string(vectors_max) +
+                                                (embedder.pools() ? " texts" : " tokens") +
+                                                " together; send fewer texts at once"));
+}
+
+ApiResult<EmbeddingsRequest> ParseEmbeddingsRequest(const Embedder& embedder, const Json& body,
+                                                    TextReader* reader) {
   FieldReader fields(body, "");
   std::string format = "float";
   fields.String("encoding_format", &format);
@@ -118,20 +222,23 @@ ApiResult<EmbeddingsRequest> ParseRequest(const Engine& engine, const Embedder& 
   if (input == nullptr) {
     return tl::unexpected(FieldError("input", "a string, tokens, or a list of either"));
   }
-  auto texts = ParseInput(engine, embedder.tokens_max(), *input);
+  auto texts = reader->ReadInput(*input);
   if (!texts) return tl::unexpected(texts.error());
+  if (const auto fits = CheckNumbers(embedder, *texts); !fits) {
+    return tl::unexpected(fits.error());
+  }
   return EmbeddingsRequest{std::move(*texts), format == "base64"};
 }
 
 // The vectors of a request's texts, in order.
 struct Embedded {
-  std::vector<std::vector<float>> vectors;
+  std::vector<TextVectors> texts;
   size_t tokens = 0;
   bool base64 = false;
 };
 
 ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_view body,
-                          const std::function<bool()>& gone) {
+                          const std::function<bool()>& gone, const EmbeddingsMedia& media) {
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
@@ -139,17 +246,18 @@ ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_
   }
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());
-  const auto request = ParseRequest(engine, *embedder, *json);
+  TextReader reader(engine, embedder->tokens_max(), media, gone);
+  const auto request = ParseEmbeddingsRequest(*embedder, *json, &reader);
   if (!request) return tl::unexpected(request.error());
   Embedded embedded;
   embedded.base64 = request->base64;
-  for (const Tokens& text : request->texts) {
+  for (const EmbeddingsText& text : request->texts) {
     if (gone())
       return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
-    auto vector = embedder->Embed(text);
-    if (!vector) return tl::unexpected(ToApiError(vector.error()));
-    embedded.tokens += text.size();
-    embedded.vectors.push_back(*std::move(vector));
+    auto vectors = EmbedText(embedder, text, media);
+    if (!vectors) return tl::unexpected(ToApiError(vectors.error()));
+    embedded.tokens += text.tokens.size();
+    embedded.texts.push_back(*std::move(vectors));
   }
   return embedded;
 }
@@ -158,11 +266,20 @@ ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_
 
 ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
                                       const std::string& model, std::string_view body,
-                                      const std::function<bool()>& gone) {
-  const auto embedded = Embed(engine, embedder, body, gone);
+                                      const std::function<bool()>& gone,
+                                      const EmbeddingsMedia& media) {
+  if (embedder != nullptr && !embedder->pools()) {
+    ApiError error = ToApiError(
+        {ErrorCode::kInvalidArgument,
+         "with --pooling none a text has a vector for each token, which OpenAI's format cannot "
+         "hold: use POST /embeddings, or start the server with another --pooling"});
+    return tl::unexpected(std::move(error));
+  }
+  const auto embedded = Embed(engine, embedder, body, gone, media);
   if (!embedded) return tl::unexpected(embedded.error());
   Json data = Json::array();
-  for (const std::vector<float>& vector : embedded->vectors) {
+  for (const TextVectors& text : embedded->texts) {
+    const std::vector<float>& vector = text.front();
     data.push_back({{"object", "embedding"},
                     {"index", data.size()},
                     {"embedding", embedded->base64 ? Json(Base64(vector)) : Json(vector)}});
@@ -176,13 +293,14 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
 
 ApiResult<std::string> NativeEmbeddingsBody(const Engine& engine, Embedder* embedder,
                                             std::string_view body,
-                                            const std::function<bool()>& gone) {
-  const auto embedded = Embed(engine, embedder, body, gone);
+                                            const std::function<bool()>& gone,
+                                            const EmbeddingsMedia& media) {
+  const auto embedded = Embed(engine, embedder, body, gone, media);
   if (!embedded) return tl::unexpected(embedded.error());
   Json list = Json::array();
-  for (const std::vector<float>& vector : embedded->vectors) {
+  for (const TextVectors& text : embedded->texts) {
     Json vectors = Json::array();
-    vectors.push_back(Json(vector));
+    for (const std::vector<float>& vector : text) vectors.push_back(Json(vector));
     list.push_back({{"index", list.size()}, {"embedding", std::move(vectors)}});
   }
   return ToText(list);

@@ -1,4 +1,5 @@
-// Vectors of texts: POST /v1/embeddings in OpenAI's format, POST /embedding in llama-server's.
+// Vectors of texts: POST /v1/embeddings in OpenAI's format, POST /embeddings and /embedding in
+// llama-server's.
 
 #ifndef CAIRN_API_OPENAI_EMBEDDINGS_H_
 #define CAIRN_API_OPENAI_EMBEDDINGS_H_
@@ -8,24 +9,41 @@
 #include <string_view>
 
 #include "api/api_error.h"
+#include "api/chat_service.h"
+#include "base/result.h"
+#include "cache/segment_index.h"
 #include "engine/embed/embedder.h"
 #include "engine/engine.h"
+#include "media/medium.h"
+#include "sched/media/media_rows_format.h"
 
 namespace cairn {
 
-// `input` is a text, tokens, or a list of either; `encoding_format` is "float", or "base64" of
+// Where the media of texts are read, and what encodes them.
+struct EmbeddingsMedia {
+  const ChatService* service = nullptr;  // null: no text may have media
+  NamespaceId key = 0;                   // of the request; see MediaDecoder
+  // Returns the rows of a medium. Empty without a projector. Any thread.
+  std::function<Result<EncodedPieces>(NamespaceId key, const Medium& medium)> encode = {};
+};
+
+// `input` is a text, tokens, or a list of either; a list that contains a number is one text, of
+// tokens and texts in this order. A text with media is an object with `prompt_string` and
+// `multimodal_data`, as in POST /completion. `encoding_format` is "float", or "base64" of
 // little-endian 32-bit floats. Special tokens in a text are parsed, as in llama-server. If
-// `embedder` is null, returns a 501 that names the flag. Polls `gone` between two texts; true
-// cancels. Any thread.
+// `embedder` is null, returns a 501 that names the flag; if it gives a vector for each token, a
+// 400. Polls `gone` between two texts; true cancels. Any thread.
 ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
                                       const std::string& model, std::string_view body,
-                                      const std::function<bool()>& gone);
+                                      const std::function<bool()>& gone,
+                                      const EmbeddingsMedia& media = {});
 
 // The same in llama-server's own format: [{"index": 0, "embedding": [[…]]}], with the texts in
-// `content` or `input`.
+// `content` or `input`, and with a vector for each token where the embedder gives them.
 ApiResult<std::string> NativeEmbeddingsBody(const Engine& engine, Embedder* embedder,
                                             std::string_view body,
-                                            const std::function<bool()>& gone);
+                                            const std::function<bool()>& gone,
+                                            const EmbeddingsMedia& media = {});
 
 }  // namespace cairn
 

@@ -2,10 +2,21 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.h"
-#include "testing/engine/fake_engine.h"
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-namespace cairn {
+#include "api/json.h"
+#include "api/media/base64.h"
+#include "api/media/media_layouts.h"
+#include "testing/api/api_fixture.h"
+#include "testing/api/media_samples.h"
+#include "testing/engine/fake_engine.h"
+#include "testing/media/fake_media.h"
+
+namespace cairn::embeddings_test {
 namespace {
 
 // A vector that says which tokens it was given: the first, the last, and how many.
@@ -13,11 +24,16 @@ class FakeEmbedder final : public Embedder {
  public:
   size_t size() const override { return 3; }
   size_t tokens_max() const override { return 8; }
-  Result<std::vector<float>> Embed(TokenSpan tokens) override {
+  bool pools() const override { return pools_; }
+  Result<TextVectors> Embed(TokenSpan tokens) override {
     if (tokens.size() > tokens_max()) return Fail(ErrorCode::kTooLong, "too long");
-    return std::vector<float>{static_cast<float>(tokens.front()), static_cast<float>(tokens.back()),
-                              static_cast<float>(tokens.size())};
+    const std::vector<float> vector = {static_cast<float>(tokens.front()),
+                                       static_cast<float>(tokens.back()),
+                                       static_cast<float>(tokens.size())};
+    return TextVectors(pools_ ? 1 : tokens.size(), vector);
   }
+
+  bool pools_ = true;
 };
 
 class EmbeddingsTest : public ::testing::Test {
@@ -47,6 +63,34 @@ TEST_F(EmbeddingsTest, TokensWithTextsBetweenThemAreOneInput) {
   const Json answer = Json::parse(*Ask(R"({"input":[97,"bc",100]})"));
   ASSERT_EQ(answer["data"].size(), 1u);
   EXPECT_EQ(answer["data"][0]["embedding"], Json::array({97, 100, 4}));
+  // As in llama-server, whatever comes first.
+  const Json text_first = Json::parse(*Ask(R"({"input":["ab",99]})"));
+  ASSERT_EQ(text_first["data"].size(), 1u);
+  EXPECT_EQ(text_first["data"][0]["embedding"], Json::array({97, 99, 3}));
+  const Json lists = Json::parse(*Ask(R"({"input":[[97,98],[97,"bc",100],"d"]})"));
+  ASSERT_EQ(lists["data"].size(), 3u);
+  EXPECT_EQ(lists["data"][1]["embedding"], Json::array({97, 100, 4}));
+}
+
+TEST_F(EmbeddingsTest, AVectorForEachTokenIsInLlamaServersFormatOnly) {
+  embedder_.pools_ = false;
+  const auto refused = Ask(R"({"input":"abc"})");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().status, 400);
+  EXPECT_NE(refused.error().message.find("/embeddings"), std::string::npos);
+  const auto native =
+      NativeEmbeddingsBody(engine_, &embedder_, R"({"input":["abc","de"]})", [] { return false; });
+  ASSERT_TRUE(native.has_value()) << native.error().message;
+  const Json answer = Json::parse(*native);
+  EXPECT_EQ(answer[0]["embedding"].size(), 3u);
+  EXPECT_EQ(answer[1]["embedding"].size(), 2u);
+  EXPECT_EQ(answer[1]["embedding"][0], Json::array({100, 101, 2}));
+}
+
+TEST_F(EmbeddingsTest, ATextThatIsTooLargeIsToldSoInLlamaServersWords) {
+  const auto refused = Ask(R"({"input":"a text that is long"})");
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("too large"), std::string::npos);
 }
 
 TEST_F(EmbeddingsTest, LlamaServersFormatIsAListWithAListOfVectors) {
@@ -88,7 +132,8 @@ TEST_F(EmbeddingsTest, InputsThatAreNoneAreRefusedByName) {
     EXPECT_EQ(refused.error().status, 400) << body;
     EXPECT_EQ(refused.error().field, "input") << body;
   }
-  EXPECT_EQ(Ask(R"({"input":["a",7]})").error().field, "input[1]");
+  EXPECT_EQ(Ask(R"({"input":["a",[]]})").error().field, "input[1]");
+  EXPECT_EQ(Ask(R"({"input":["a",{}]})").error().field, "input[1]");
   EXPECT_EQ(Ask(R"({"input":"a","encoding_format":"hex"})").error().field, "encoding_format");
   EXPECT_EQ(Ask(R"({"input":"a","dimensions":2})").error().field, "dimensions");
   EXPECT_EQ(Ask(R"({"input":"a text that is long"})").error().status, 400);
@@ -102,5 +147,131 @@ TEST_F(EmbeddingsTest, WithoutAnEmbedderTheFlagIsNamed) {
   EXPECT_NE(refused.error().message.find("--embeddings"), std::string::npos);
 }
 
+// Every file becomes an image of twelve rows.
+class TwelveRowsDecoder final : public MediaDecoder {
+ public:
+  static constexpr size_t kRows = 12;
+  Result<DecodedMedium> Decode(const Medium& medium) override {
+    DecodedMedium decoded;
+    decoded.kind = medium.kind;
+    decoded.width = decoded.height = kRows;
+    decoded.rgb.resize(3 * kRows * kRows);
+    return decoded;
+  }
+};
+
+// Notes the parts that it was given: "text 2, rows 12".
+class PartsEmbedder final : public Embedder {
+ public:
+  size_t size() const override { return 1; }
+  size_t tokens_max() const override { return 100; }
+  Result<TextVectors> Embed(TokenSpan tokens) override {
+    seen.push_back("text " + std::to_string(tokens.size()));
+    return TextVectors{{1}};
+  }
+  Result<TextVectors> EmbedParts(std::span<const TextPart> parts) override {
+    std::string noted;
+    for (const TextPart& part : parts) {
+      if (!noted.empty()) noted += ", ";
+      noted += (part.rows != nullptr ? "rows " : "text ") + std::to_string(part.size());
+    }
+    seen.push_back(noted);
+    return TextVectors{{2}};
+  }
+
+  std::vector<std::string> seen;
+};
+
+class EmbeddingsMediaTest : public ApiTest {
+ protected:
+  EmbeddingsMediaTest() {
+    ChatServiceOptions options;
+    options.media = test::TakingRules();
+    options.prompt.media = &layouts_;
+    service_of_media_ =
+        std::make_unique<const ChatService>(&engine_, template_.get(), &scheduler_, options);
+    media_.service = service_of_media_.get();
+    media_.encode = [this](NamespaceId, const Medium& medium) -> Result<EncodedPieces> {
+      ++encoded_;
+      EncodedPieces pieces;
+      auto encoded = encoder_.Encode(*decoder_.Decode(medium));
+      for (EncodedPiece& piece : *encoded) {
+        pieces.push_back(std::make_shared<const EncodedPiece>(std::move(piece)));
+      }
+      return pieces;
+    };
+  }
+  ApiResult<std::string> Ask(const std::string& content) {
+    return NativeEmbeddingsBody(
+        engine_, &embedder_, R"({"content":)" + content + "}", [] { return false; }, media_);
+  }
+  static std::string Object(const std::string& text, const std::string& data) {
+    return R"({"prompt_string":")" + text + R"(","multimodal_data":[)" + data + "]}";
+  }
+  static std::string Png(std::string_view name) {
+    return "\"" + EncodeBase64(test::PngFile(name)) + "\"";
+  }
+
+  TwelveRowsDecoder decoder_;
+  FakeMediaEncoder encoder_;
+  MediaLayouts layouts_{&decoder_, &encoder_};
+  std::unique_ptr<const ChatService> service_of_media_;
+  PartsEmbedder embedder_;
+  EmbeddingsMedia media_;
+  int encoded_ = 0;
+};
+
+TEST_F(EmbeddingsMediaTest, APictureIsEmbeddedAtItsPlaceInTheText) {
+  const auto body = Ask(Object("ab<__media__>cde", Png("a")));
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  // The fake projector puts a token before its rows and one behind them.
+  EXPECT_EQ(embedder_.seen, std::vector<std::string>{"text 3, rows 12, text 4"});
+  EXPECT_EQ(Json::parse(*body)[0]["embedding"][0][0], 2);
+  const auto openai = EmbeddingsBody(
+      engine_, &embedder_, "m", R"({"input":)" + Object("ab<__media__>cde", Png("a")) + "}",
+      [] { return false; }, media_);
+  ASSERT_TRUE(openai.has_value()) << openai.error().message;
+  EXPECT_EQ(Json::parse(*openai)["usage"]["prompt_tokens"], 19);
+}
+
+TEST_F(EmbeddingsMediaTest, TextsWithAndWithoutPicturesMayBeMixed) {
+  const std::string twice = Object("<__media__><__media__>", Png("a") + "," + Png("a"));
+  const std::string plain = R"({"prompt_string":"x <__media__>"})";
+  ASSERT_TRUE(Ask("[" + twice + "," + plain + ",\"yz\"]").has_value());
+  EXPECT_EQ(embedder_.seen, (std::vector<std::string>{"text 1, rows 12, text 2, rows 12, text 1",
+                                                      "text 13", "text 2"}));
+  EXPECT_EQ(encoded_, 1) << "the same file";
+}
+
+TEST_F(EmbeddingsMediaTest, WhatIsWrongWithAPictureIsSaid) {
+  const auto broken = Ask(Object("<__media__>", R"("AAAA")"));
+  ASSERT_FALSE(broken.has_value());
+  EXPECT_EQ(broken.error().status, 400);
+  EXPECT_TRUE(broken.error().message.starts_with("input.multimodal_data[0]"))
+      << broken.error().message;
+  EXPECT_EQ(Ask(Object("no marker", Png("a"))).error().status, 400);
+  EXPECT_EQ(Ask(R"({"prompt_string":7})").error().status, 400);
+  const auto large = Ask(Object(std::string(90, 'x') + "<__media__>", Png("a")));
+  ASSERT_FALSE(large.has_value());
+  EXPECT_NE(large.error().message.find("too large"), std::string::npos);
+  media_.service = nullptr;
+  EXPECT_EQ(Ask(Object("<__media__>", Png("a"))).error().status, 400);
+  EXPECT_TRUE(embedder_.seen.empty());
+}
+
+TEST_F(EmbeddingsMediaTest, AModelThatTakesNoneIsA501) {
+  class TextsAlone final : public Embedder {
+   public:
+    size_t size() const override { return 1; }
+    size_t tokens_max() const override { return 100; }
+    Result<TextVectors> Embed(TokenSpan) override { return TextVectors{{1}}; }
+  } texts_only;
+  const auto body = NativeEmbeddingsBody(
+      engine_, &texts_only, R"({"content":)" + Object("<__media__>", Png("a")) + "}",
+      [] { return false; }, media_);
+  ASSERT_FALSE(body.has_value());
+  EXPECT_EQ(body.error().status, 501);
+}
+
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::embeddings_test

@@ -80,10 +80,7 @@ Json LegacyLogprobs::OfPrompt(const LikelyToken& first, bool first_in_text,
                {"top_logprobs", Json::array({nullptr})},
                {"text_offset", Json::array({offset_})}};
   if (first_in_text) offset_ += CountCharacters(first.bytes);
-  const Json more = Next(rest);
-  for (const auto& [name, list] : more.items()) {
-    for (const Json& item : list) json[name].push_back(item);
-  }
+  Append(rest, &json);
   return json;
 }
 
@@ -92,6 +89,12 @@ Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
                {"token_logprobs", Json::array()},
                {"top_logprobs", Json::array()},
                {"text_offset", Json::array()}};
+  Append(logprobs, &json);
+  return json;
+}
+
+void LegacyLogprobs::Append(std::span<const TokenLogprob> logprobs, Json* lists) {
+  Json& json = *lists;
   for (const TokenLogprob& logprob : logprobs) {
     const std::string name = LegacyName(logprob.sampled.bytes);
     Json top = Json::object();
@@ -107,7 +110,6 @@ Json LegacyLogprobs::Next(std::span<const TokenLogprob> logprobs) {
     json["text_offset"].push_back(offset_);
     offset_ += CountCharacters(logprob.sampled.bytes);
   }
-  return json;
 }
 
 }  // namespace cairn

@@ -28,9 +28,11 @@ Json SampledProbabilitiesJson(std::span<const TokenLogprob> logprobs);
 class LegacyLogprobs {
  public:
   Json Next(std::span<const TokenLogprob> logprobs);
+  // Appends them to the lists of what came before.
+  void Append(std::span<const TokenLogprob> logprobs, Json* lists);
   // Those of a prompt before the answer: `first`, of which there is none, then the rest.
   // `first_in_text`: whether the text begins with it; a BOS that the server added takes no room.
-  // Call before Next.
+  // Call before the others.
   Json OfPrompt(const LikelyToken& first, bool first_in_text, std::span<const TokenLogprob> rest);
 
  private:

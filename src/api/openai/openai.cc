@@ -31,7 +31,7 @@ std::string CallId(const AnswerIdentity& identity, size_t index, size_t call,
   return "call_" + identity.id + "-" + answer + std::to_string(call);
 }
 
-Json Envelope(const AnswerIdentity& identity, std::string_view object) {
+Json ChatEnvelope(const AnswerIdentity& identity, std::string_view object) {
   Json envelope = {{"id", identity.id},
                    {"object", object},
                    {"created", identity.created_unix_s},
@@ -40,8 +40,8 @@ Json Envelope(const AnswerIdentity& identity, std::string_view object) {
   return envelope;
 }
 
-Json Chunk(const AnswerIdentity& identity, size_t index, Json delta, Json finish_reason) {
-  Json chunk = Envelope(identity, "chat.completion.chunk");
+Json ChatChunk(const AnswerIdentity& identity, size_t index, Json delta, Json finish_reason) {
+  Json chunk = ChatEnvelope(identity, "chat.completion.chunk");
   chunk["choices"] = Json::array({{{"index", index},
                                    {"delta", std::move(delta)},
                                    {"finish_reason", std::move(finish_reason)}}});
@@ -93,7 +93,7 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
   const auto verbose = chat.verbose;
   const auto answers = CollectAnswers(std::move(chat), gone);
   if (!answers) return tl::unexpected(answers.error());
-  Json body = Envelope(identity, "chat.completion");
+  Json body = ChatEnvelope(identity, "chat.completion");
   body["choices"] = Json::array();
   GenerationCost cost;
   for (size_t i = 0; i < answers->size(); ++i) {
@@ -124,9 +124,9 @@ bool ChatStream::Next(std::string* chunk) {
   }
   if (step->progress) {
     if (!options_.progress) return true;
-    Json told = Chunk(identity_, step->answer, Json::object(), nullptr);
-    told["prompt_progress"] = ProgressJson(step->progress->processed_tokens, step->progress->cost);
-    if (options_.timings_per_token) told["timings"] = TimingsJson(step->progress->cost);
+    Json told = ChatChunk(identity_, step->answer, Json::object(), nullptr);
+    const AnswerProgress& progress = *step->progress;
+    AddProgress(progress.processed_tokens, progress.cost, options_.timings_per_token, &told);
     AppendDataEvent(told, chunk);
     return true;
   }
@@ -145,7 +145,7 @@ void ChatStream::AddLogprobs(Choice* choice, Json* chunk_choice) const {
 
 void ChatStream::AppendChunk(size_t index, Json delta, const GenerationCost& cost,
                              std::string* chunk) {
-  Json told = Chunk(identity_, index, std::move(delta), nullptr);
+  Json told = ChatChunk(identity_, index, std::move(delta), nullptr);
   AddLogprobs(&choices_[index], &told["choices"][0]);
   if (options_.timings_per_token) told["timings"] = TimingsJson(cost);
   AppendDataEvent(told, chunk);
@@ -156,7 +156,7 @@ void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
   if (!choice.begun) {
     choice.begun = true;
     AppendDataEvent(
-        Chunk(identity_, step.answer, {{"role", "assistant"}, {"content", nullptr}}, nullptr),
+        ChatChunk(identity_, step.answer, {{"role", "assistant"}, {"content", nullptr}}, nullptr),
         chunk);
   }
   std::copy(step.logprobs.begin(), step.logprobs.end(), std::back_inserter(choice.logprobs));
@@ -168,7 +168,7 @@ void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
 
 void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
   AddAnswerCost(step.answer, step.end->cost, &cost_);
-  Json finish = Chunk(identity_, step.answer, Json::object(), nullptr);
+  Json finish = ChatChunk(identity_, step.answer, Json::object(), nullptr);
   AddEnd(*step.end, &finish["choices"][0]);
   AddLogprobs(&choices_[step.answer], &finish["choices"][0]);
   if (step.all_ended && !options_.include_usage) AddTimings(&finish);
@@ -176,7 +176,7 @@ void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
 }
 
 void ChatStream::AppendUsage(std::string* chunk) const {
-  Json usage = Envelope(identity_, "chat.completion.chunk");
+  Json usage = ChatEnvelope(identity_, "chat.completion.chunk");
   usage["choices"] = Json::array();
   usage["usage"] = UsageJson(cost_);
   AddTimings(&usage);

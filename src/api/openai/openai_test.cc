@@ -4,7 +4,7 @@
 #include "testing/api/api_fixture.h"
 #include "testing/api/played_answer.h"
 
-namespace cairn {
+namespace cairn::openai_test {
 namespace {
 
 const AnswerIdentity kIdentity = {"chatcmpl-1", "m", 1700000000};
@@ -218,4 +218,4 @@ TEST_F(OpenAiTest, AnEngineFailureIsAnErrorAndNotAnEmptyAnswer) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::openai_test

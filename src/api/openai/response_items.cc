@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-bool HasText(const Json& item, const char* name) {
+bool HasTextField(const Json& item, const char* name) {
   const auto found = item.find(name);
   return found != item.end() && found->is_string() && !found->text().empty();
 }
@@ -62,7 +62,7 @@ class ItemsOfResponse {
     response_ = Json::parse(turn->response);
     for (const Json* list : {&std::as_const(input_), &std::as_const(response_)["output"]}) {
       for (const Json& item : *list) {
-        if (HasText(item, "id")) items_.try_emplace(item["id"].text(), Item{&item});
+        if (HasTextField(item, "id")) items_.try_emplace(item["id"].text(), Item{&item});
       }
     }
   }
@@ -139,7 +139,8 @@ ApiResult<void> ResolveReferences(Json* input, NamespaceId name_space, StoredRes
   for (size_t i = 0; i < input->size(); ++i) {
     const Json& item = (*input)[i];
     const bool refers = item.is_object() && item.value("type", Json()) == "item_reference";
-    if (refers && HasText(item, "id")) references[ResponseOfItem(item["id"].text())].push_back(i);
+    if (refers && HasTextField(item, "id"))
+      references[ResponseOfItem(item["id"].text())].push_back(i);
   }
   size_t bytes = 0;
   for (const auto& [response, places] : references) {
@@ -167,13 +168,14 @@ Json ListedInput(const Json& input, const std::string& number) {
   }
   Json items = Json::array();
   for (const Json& given : input) {
-    const std::string type = HasText(given, "type") ? given["type"].get<std::string>() : "message";
+    const std::string type =
+        HasTextField(given, "type") ? given["type"].get<std::string>() : "message";
     const Json id = IdPrefix(type) + number + "-in" + std::to_string(items.size());
     Json item = {{"id", id}, {"type", type}, {"status", "completed"}};
     item.update(given);
-    if (!HasText(given, "id")) item["id"] = id;
+    if (!HasTextField(given, "id")) item["id"] = id;
     item["type"] = type;
-    if (HasText(given, "content") && type == "message") item["content"] = TextParts(given);
+    if (HasTextField(given, "content") && type == "message") item["content"] = TextParts(given);
     items.push_back(std::move(item));
   }
   return items;

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-Json Usage(const GenerationCost& cost) {
+Json ResponseUsage(const GenerationCost& cost) {
   return {{"input_tokens", cost.prompt_tokens},
           {"input_tokens_details", {{"cached_tokens", cost.reused_tokens}}},
           {"output_tokens", cost.generated_tokens},
@@ -42,7 +42,7 @@ std::string TypeOf(const Json& item) {
 }
 
 // Returns the content part of an item.
-Json Part(const std::string& item_type, const std::string& text) {
+Json ContentPart(const std::string& item_type, const std::string& text) {
   if (item_type == "reasoning") return {{"type", "reasoning_text"}, {"text", text}};
   return {{"type", "output_text"},
           {"text", text},
@@ -121,8 +121,7 @@ void ResponseStream::EmitInItem(const std::string& event, const Json& fields, st
 void ResponseStream::EmitProgress(const AnswerProgress& progress, std::string* chunk) {
   Json fields;
   fields["response"] = response_;
-  fields["prompt_progress"] = ProgressJson(progress.processed_tokens, progress.cost);
-  if (tells_timings_) fields["timings"] = TimingsJson(progress.cost);
+  AddProgress(progress.processed_tokens, progress.cost, tells_timings_, &fields);
   Emit("response.in_progress", fields, chunk);
 }
 
@@ -174,7 +173,7 @@ void ResponseStream::OpenItem(const std::string& type, const AnswerDelta& piece,
   Emit("response.output_item.added", {{"output_index", index}, {"item", item_}}, chunk);
   if (!item_.contains("content")) return;
   Json fields;
-  fields["part"] = Part(type, "");
+  fields["part"] = ContentPart(type, "");
   EmitInItem("response.content_part.added", fields, chunk);
 }
 
@@ -194,7 +193,7 @@ void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
     if (type == "message") fields["logprobs"] = Json::array();
     EmitInItem(TextEvent(type) + ".done", fields, chunk);
     Json part;
-    part["part"] = Part(type, text_);
+    part["part"] = ContentPart(type, text_);
     item_["content"].push_back(part["part"]);
     EmitInItem("response.content_part.done", part, chunk);
   }
@@ -211,7 +210,7 @@ void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
   if (status == "incomplete" && !end.cancelled()) {
     response_["incomplete_details"]["reason"] = "max_output_tokens";
   }
-  response_["usage"] = Usage(end.cost);
+  response_["usage"] = ResponseUsage(end.cost);
   if (on_end_) on_end_(response_);
   AddExplanation(record_, &response_);
   Json fields;

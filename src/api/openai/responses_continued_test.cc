@@ -16,7 +16,7 @@
 #include "testing/chat/test_templates.h"
 #include "testing/engine/one_answer_engine.h"
 
-namespace cairn {
+namespace cairn::responses_continued_test {
 namespace {
 
 // Texts are tokenised in pairs, so an answer that is tokenised again has other tokens than it was
@@ -168,4 +168,4 @@ TEST(ContinuedResponses, AContinuedPromptIsThatOfTheWholeConversation) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::responses_continued_test

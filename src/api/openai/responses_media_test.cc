@@ -9,7 +9,7 @@
 #include "api/openai/responses_request.h"
 #include "testing/api/media_samples.h"
 
-namespace cairn {
+namespace cairn::responses_media_test {
 namespace {
 
 using test::MediaOf;
@@ -113,4 +113,4 @@ TEST(ResponsesMedia, MistakesAreNamed) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::responses_media_test

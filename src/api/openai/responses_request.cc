@@ -4,31 +4,18 @@
 #include <vector>
 
 #include "api/media/media_parts.h"
+#include "api/openai/answer_format.h"
 #include "api/openai/response_items.h"
 #include "api/prompt/reasoning_request.h"
 
 namespace cairn {
 namespace {
 
-constexpr double kLarge = 1e6;
-
-std::string At(const std::string& list, size_t index) {
-  return list + "[" + std::to_string(index) + "]";
-}
-
 // Returns the text of a field. Null if it is absent or not a string.
 const std::string* StringOf(const Json& object, std::string_view name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? &found->text() : nullptr;
-}
-
-// Returns the text of a required field.
-ApiResult<std::string> NeededString(const Json& object, const std::string& place,
-                                    const std::string& name) {
-  const std::string* text = StringOf(object, name);
-  if (text == nullptr) return tl::unexpected(FieldError(place + "." + name, "a string"));
-  return *text;
 }
 
 // Appends a text, or an image or a recording, to the message's content. `left_out` is set in an
@@ -62,9 +49,9 @@ ApiResult<void> AddPart(const Json& part, const std::string& place, MediaReader*
 }
 
 // Reads the content of a message that has none yet: a string or a list of parts.
-ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
-                            const std::string& name, MediaReader* media,
-                            std::vector<std::string>* left_out, Message* message) {
+ApiResult<void> ReadItemContent(const Json& item, const std::string& item_place,
+                                const std::string& name, MediaReader* media,
+                                std::vector<std::string>* left_out, Message* message) {
   const std::string place = item_place + "." + name;
   if (const std::string* text = StringOf(item, name)) {
     message->content = *text;
@@ -75,7 +62,7 @@ ApiResult<void> ReadContent(const Json& item, const std::string& item_place,
     return tl::unexpected(FieldError(place, "a string or a list of parts"));
   }
   for (size_t i = 0; i < content->size(); ++i) {
-    auto added = AddPart((*content)[i], At(place, i), media, left_out, message);
+    auto added = AddPart((*content)[i], ItemPlace(place, i), media, left_out, message);
     if (!added) return added;
   }
   return {};
@@ -113,8 +100,8 @@ bool HasCalls(const std::vector<Message>& messages) {
   return !messages.empty() && !messages.back().tool_calls.empty();
 }
 
-ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaReader* media,
-                           Conversation* conversation) {
+ApiResult<void> AddMessageItem(const Json& item, const std::string& place, MediaReader* media,
+                               Conversation* conversation) {
   std::vector<Message>* const messages = &conversation->messages;
   const auto name = NeededString(item, place, "role");
   if (!name) return tl::unexpected(name.error());
@@ -126,8 +113,8 @@ ApiResult<void> AddMessage(const Json& item, const std::string& place, MediaRead
   const bool answer = role == Role::kAssistant;
   Message message;
   message.role = *role;
-  auto read = ReadContent(item, place, "content", media, answer ? &conversation->left_out : nullptr,
-                          &message);
+  auto read = ReadItemContent(item, place, "content", media,
+                              answer ? &conversation->left_out : nullptr, &message);
   if (!read) return read;
   if (answer) {
     const bool fits = !HasText(*messages) && !HasCalls(*messages);
@@ -186,7 +173,7 @@ ApiResult<void> AddCallOutput(const Json& item, const std::string& place, MediaR
   Message message;
   message.role = Role::kTool;
   message.tool_call_id = std::move(*id);
-  auto read = ReadContent(item, place, "output", media, nullptr, &message);
+  auto read = ReadItemContent(item, place, "output", media, nullptr, &message);
   if (!read) return read;
   messages->push_back(std::move(message));
   return {};
@@ -210,7 +197,7 @@ void AddMcpCall(const Json& item, Conversation* conversation) {
   messages->push_back(std::move(result));
 }
 
-void AddReasoning(const Json& item, Conversation* conversation) {
+void AddReasoningItem(const Json& item, Conversation* conversation) {
   std::vector<Message>* const messages = &conversation->messages;
   const std::string text = ReasoningText(item);
   const bool fits = !HasText(*messages) && !HasCalls(*messages);
@@ -228,7 +215,7 @@ ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader*
   // Messages may come without a type.
   const std::string* named = StringOf(item, "type");
   const std::string type = named != nullptr ? *named : "message";
-  if (type == "message") return AddMessage(item, place, media, conversation);
+  if (type == "message") return AddMessageItem(item, place, media, conversation);
   if (type == "function_call") return AddCall(item, place, messages);
   if (type == "custom_tool_call") return AddCustomCall(item, place, messages);
   if (type == "function_call_output" || type == "custom_tool_call_output") {
@@ -240,7 +227,7 @@ ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader*
         "the item itself: this server stores no responses, so references cannot be resolved"));
   }
   if (type == "reasoning") {
-    AddReasoning(item, conversation);
+    AddReasoningItem(item, conversation);
   } else if (type == "mcp_call") {
     AddMcpCall(item, conversation);
   } else {
@@ -252,7 +239,7 @@ ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader*
 ApiResult<void> AddItems(const Json& items, const std::string& place, MediaReader* media,
                          Conversation* conversation) {
   for (size_t i = 0; i < items.size(); ++i) {
-    auto added = AddItem(items[i], At(place, i), media, conversation);
+    auto added = AddItem(items[i], ItemPlace(place, i), media, conversation);
     if (!added) return added;
   }
   return {};
@@ -310,7 +297,7 @@ class ToolReader {
   ApiResult<void> Add(const Json& tools, const std::string& place, const std::string& name_space) {
     if (!tools.is_array()) return tl::unexpected(FieldError(place, "a list"));
     for (size_t i = 0; i < tools.size(); ++i) {
-      auto added = AddOne(tools[i], At(place, i), name_space);
+      auto added = AddOne(tools[i], ItemPlace(place, i), name_space);
       if (!added) return added;
     }
     return {};
@@ -354,25 +341,26 @@ void RefuseUnsupported(FieldReader* fields) {
 }
 
 // Returns the GBNF that the answer's text must match, from `text.format`; empty if it is free.
-ApiResult<std::string> ReadTextFormat(const Json& body) {
+ApiResult<std::string> ReadTextFormat(const Json& body, Loosened* loosened, GrammarCache* cache) {
   const Json* text = FieldReader(body, "").Find("text");
   if (text == nullptr) return std::string();
   if (!text->is_object()) return tl::unexpected(FieldError("text", "an object"));
   const Json* format = FieldReader(*text, "").Find("format");
-  return format == nullptr ? std::string() : ParseAnswerFormat(*format, "text.format");
+  if (format == nullptr) return std::string();
+  return ParseAnswerFormat(*format, "text.format", loosened, cache);
 }
 
 // OpenAI's limits, which keep the metadata of stored conversations small.
 void CheckMetadata(FieldReader* fields) {
   constexpr size_t kPairsMax = 16;
-  constexpr size_t kNameBytesMax = 64;
+  constexpr size_t kKeyBytesMax = 64;
   constexpr size_t kValueBytesMax = 512;
   const Json* metadata = fields->Find("metadata");
   if (metadata == nullptr) return;
   bool fits = metadata->is_object() && metadata->size() <= kPairsMax;
   if (fits) {
     for (const auto& [name, value] : metadata->items()) {
-      fits = fits && name.size() <= kNameBytesMax && value.is_string() &&
+      fits = fits && name.size() <= kKeyBytesMax && value.is_string() &&
              value.text().size() <= kValueBytesMax;
     }
   }
@@ -418,7 +406,7 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const GenerationParams& defaults,
                                                   const ResponseTurns& history,
-                                                  const MediaRules& rules) {
+                                                  const MediaRules& rules, GrammarCache* cache) {
   ResponsesRequest request;
   ChatRequest& chat = request.chat;
   MediaReader media(rules);
@@ -433,7 +421,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   auto shown = Tools::Make(tools.TakeShown());
   if (!shown) return tl::unexpected(ToApiError(shown.error()));
   chat.conversation.tools = *std::move(shown);
-  auto grammar = ReadTextFormat(body);
+  auto grammar = ReadTextFormat(body, &chat.loosened, cache);
   if (!grammar) return tl::unexpected(grammar.error());
   chat.grammar = std::move(*grammar);
   chat.grammar_is_format = true;
@@ -450,7 +438,7 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   int64_t tokens_max = -1;
   fields.Integer("max_output_tokens", 0, int64_t{1} << 40, &tokens_max);
   if (tokens_max >= 0) chat.params.tokens_max = static_cast<size_t>(tokens_max);
-  fields.Number("temperature", 0, kLarge, &chat.params.sampling.temperature);
+  fields.Number("temperature", 0, kNumberMax, &chat.params.sampling.temperature);
   fields.Number("top_p", 0, 1, &chat.params.sampling.top_p);
   fields.Bool("stream", &chat.stream);
   fields.Bool("eager_input_streaming", &chat.eager_calls);

@@ -43,11 +43,12 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
 // `defaults` apply to fields that the request leaves out. Unknown fields and kinds of items are
 // ignored; a known field of the wrong type is an error that names it. `history` are the stored
 // turns that the request continues: their images are read again, each time. `rules` are the
-// server's for images and recordings; the default takes none.
+// server's for images and recordings; the default takes none. `cache` may be null.
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const GenerationParams& defaults,
                                                   const ResponseTurns& history = {},
-                                                  const MediaRules& rules = {});
+                                                  const MediaRules& rules = {},
+                                                  GrammarCache* cache = nullptr);
 
 }  // namespace cairn
 

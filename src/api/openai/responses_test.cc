@@ -5,7 +5,7 @@
 #include "testing/api/played_answer.h"
 #include "testing/base/golden_file.h"
 
-namespace cairn {
+namespace cairn::responses_test {
 namespace {
 
 const AnswerIdentity kIdentity = {"resp_1", "m", 1700000000};
@@ -161,4 +161,4 @@ TEST_F(ResponsesTest, AnAnswerSentBackIsReadFromTheCache) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::responses_test

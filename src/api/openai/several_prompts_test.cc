@@ -8,7 +8,7 @@
 #include "api/openai/completion.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::several_prompts_test {
 namespace {
 
 const AnswerIdentity kIdentity = {"cmpl-1", "fake", 1700000000};
@@ -217,4 +217,4 @@ TEST_F(SeveralPromptsTest, ScoresOfThePromptAreTheFirstEventOfAStream) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::several_prompts_test

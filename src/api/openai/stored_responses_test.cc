@@ -9,7 +9,7 @@
 #include "api/openai/response_items.h"
 #include "api/openai/responses_request.h"
 
-namespace cairn {
+namespace cairn::stored_responses_test {
 namespace {
 
 constexpr double kTtlMs = 1000;
@@ -291,4 +291,4 @@ TEST_F(InputItems, AskedForWronglyAreAnError) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::stored_responses_test

@@ -14,7 +14,7 @@
 #include "api/openai/responses_request.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::streamed_calls_test {
 namespace {
 
 const std::vector<std::string> kCall = {"I look.\n<tool_call>{\"name\": \"weather\", ",
@@ -256,4 +256,4 @@ TEST(StreamedCalls, AnAnswerThatIsNotStreamedIsTakenBackAsTheTextItWasSentAs) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::streamed_calls_test

@@ -12,8 +12,8 @@
 namespace cairn {
 namespace {
 
-std::string TextOf(const Engine& engine, const FinishedAnswer& answer,
-                   const std::vector<std::string>& control_texts) {
+std::string SentText(const Engine& engine, const FinishedAnswer& answer,
+                     const std::vector<std::string>& control_texts) {
   std::string text;
   for (const Token token : answer.tokens) text += TokenText(engine, token, control_texts);
   const size_t sent = answer.stop_text.empty() ? std::string::npos : text.rfind(answer.stop_text);
@@ -47,7 +47,7 @@ std::function<void(const FinishedAnswer&)> ChatService::WhenAnswered(AskedTurn a
         if (jobs == nullptr || asked->conversation == nullptr) return;
         if (answer.reason == FinishReason::kCancelled) return;
         jobs->Push([this, asked, admission = answer.admission,
-                    text = TextOf(*engine, answer, TagsOf(asked->format))] {
+                    text = SentText(*engine, answer, TagsOf(asked->format))] {
           ExpectNextTurn(*asked, text, admission);
         });
       };

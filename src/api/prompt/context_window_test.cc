@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace cairn {
+namespace cairn::context_window_test {
 namespace {
 
 using Messages = std::vector<SizedMessage>;
@@ -136,4 +136,4 @@ TEST(ContextWindow, TheNextTurnsCutIsTheSameUntilItOverflowsAgain) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::context_window_test

@@ -21,7 +21,7 @@ constexpr size_t kWindowParts = 8;
 // Budget in bytes for texts whose sizes are kept.
 constexpr size_t kSizedBytesMax = size_t{32} << 20U;
 
-size_t BytesOf(const Message& message) {
+size_t MessageBytes(const Message& message) {
   size_t bytes = message.content.size() + message.reasoning.size() + message.name.size();
   for (const ToolCall& call : message.tool_calls) {
     bytes += call.name.size() + call.arguments.size();
@@ -29,7 +29,7 @@ size_t BytesOf(const Message& message) {
   return bytes;
 }
 
-size_t HeaderMessages(const Conversation& conversation) {
+size_t MessagesBeforeUser(const Conversation& conversation) {
   const auto& messages = conversation.messages;
   const auto first = std::find_if(messages.begin(), messages.end(), [](const Message& message) {
     return message.role == Role::kUser;
@@ -89,11 +89,12 @@ WindowRules ConversationCut::RulesOf(size_t tightness) const {
 ConversationCut::Found ConversationCut::Find(const Conversation& conversation,
                                              size_t tightness) const {
   Found found;
-  found.header_messages = HeaderMessages(conversation);
+  found.header_messages = MessagesBeforeUser(conversation);
   const WindowRules rules = RulesOf(tightness);
   size_t bytes_at_most = around_all_ + conversation.tools.text().size() * 2;
   for (const Message& message : conversation.messages) {
-    bytes_at_most += around_message_ + BytesOf(message) + message.tool_calls.size() * kAroundCall;
+    bytes_at_most +=
+        around_message_ + MessageBytes(message) + message.tool_calls.size() * kAroundCall;
   }
   // A token has at least one byte.
   if (bytes_at_most * 10 < rules.window_tokens * 8) return found;

@@ -9,7 +9,7 @@
 #include "testing/base/golden_file.h"
 #include "testing/engine/fake_engine.h"
 
-namespace cairn {
+namespace cairn::conversation_cut_test {
 namespace {
 
 class ConversationCutTest : public ::testing::Test {
@@ -161,4 +161,4 @@ TEST_F(ConversationCutTest, GoesThroughALongConversationAsWrittenDown) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::conversation_cut_test

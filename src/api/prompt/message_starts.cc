@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,7 +52,7 @@ std::vector<SpecialText> SpecialsIn(const Engine& engine, const SpecialTexts& sp
   return found;
 }
 
-void Add(Token token, Tokens* starts) {
+void AddOnce(Token token, Tokens* starts) {
   if (std::find(starts->begin(), starts->end(), token) == starts->end()) starts->push_back(token);
 }
 
@@ -59,7 +60,7 @@ void Add(Token token, Tokens* starts) {
 void AddOfGenerationPrompt(const TextShape& shape, const std::vector<SpecialText>& specials,
                            Tokens* starts) {
   for (const SpecialText& special : specials) {
-    if (special.range.begin == shape.last_message_end) Add(special.token, starts);
+    if (special.range.begin == shape.last_message_end) AddOnce(special.token, starts);
   }
 }
 
@@ -77,7 +78,7 @@ void AddOfMessages(const TextShape& shape, const std::vector<SpecialText>& speci
       has_start =
           has_start || std::find(starts->begin(), starts->end(), special.token) != starts->end();
     }
-    if (!has_start && last) Add(*last, starts);
+    if (!has_start && last) AddOnce(*last, starts);
     previous = span.begin + 1;
   }
 }
@@ -97,6 +98,20 @@ Tokens FindMessageStarts(const Engine& engine, const ChatTemplate& chat_template
   }
   std::sort(starts.begin(), starts.end());
   return starts;
+}
+
+std::string FindReplyOpening(const SpecialTexts& specials, const ChatTemplate& chat_template) {
+  if (chat_template.reasoning_tags().learned) return "";
+  Conversation asked{.messages = {{.role = Role::kUser, .content = "Probe one."}},
+                     .now_unix_s = kNowUnixS};
+  const auto prompt = RenderPrompt(chat_template, specials, asked);
+  if (!prompt) return "";
+  const std::string opening = prompt->text.substr(prompt->shape.last_message_end);
+  asked.messages.push_back({.role = Role::kAssistant, .content = "Probe two."});
+  asked.messages.push_back({.role = Role::kUser, .content = "Probe three."});
+  const auto next = RenderPrompt(chat_template, specials, asked);
+  if (!next || !next->text.starts_with(prompt->text + "Probe two.")) return "";
+  return opening;
 }
 
 }  // namespace cairn

@@ -14,14 +14,25 @@
 #ifndef CAIRN_API_PROMPT_MESSAGE_STARTS_H_
 #define CAIRN_API_PROMPT_MESSAGE_STARTS_H_
 
+#include <string>
+
 #include "base/tokens.h"
 #include "chat/template/chat_template.h"
+#include "chat/template/special_texts.h"
 #include "engine/engine.h"
 
 namespace cairn {
 
 // In ascending order.
 Tokens FindMessageStarts(const Engine& engine, const ChatTemplate& chat_template);
+
+// Returns the text that the template writes before every reply of a conversation, if that is its
+// generation prompt: then a prompt that ends in it is the beginning of the next one. Empty if it is
+// not, or if the model reasons, because templates leave reasoning out later.
+//
+//   <|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n
+//                                   '--------------------' the opening
+std::string FindReplyOpening(const SpecialTexts& specials, const ChatTemplate& chat_template);
 
 }  // namespace cairn
 

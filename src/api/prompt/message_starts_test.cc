@@ -6,11 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "api/llama_server/prompt_tokens.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/fake_engine.h"
 
-namespace cairn {
+namespace cairn::message_starts_test {
 namespace {
 
 using test::Family;
@@ -101,6 +102,21 @@ TEST(MessageStarts, OfOtherFamiliesAreTheirs) {
   for (const auto& [family, starts] : known) EXPECT_EQ(StartsOf(*Family(family)), starts) << family;
 }
 
+std::string OpeningOf(const std::string& family) {
+  const FamilyEngine engine;
+  return FindReplyOpening(FindSpecialTexts(engine), *Family(family));
+}
+
+TEST(ReplyOpening, IsTheGenerationPromptWhereRepliesFollowIt) {
+  EXPECT_EQ(OpeningOf("gemma3"), "<start_of_turn>model\n");
+  EXPECT_EQ(OpeningOf("llama3.1"), "<|start_header_id|>assistant<|end_header_id|>\n\n");
+}
+
+TEST(ReplyOpening, IsUnknownWhereTheModelReasons) {
+  EXPECT_EQ(OpeningOf("qwen3.5"), "");
+  EXPECT_EQ(OpeningOf("gpt-oss"), "");
+}
+
 TEST(MessageStarts, AreFewSpecialTokensInEveryFamily) {
   const FamilyEngine engine;
   for (const std::string& name : FamilyNames()) {
@@ -115,4 +131,4 @@ TEST(MessageStarts, AreFewSpecialTokensInEveryFamily) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::message_starts_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+namespace cairn::next_turn_test {
 namespace {
 
 constexpr char kTools[] = R"([{"type": "function", "function": {"name": "weather"}}])";
@@ -69,4 +69,4 @@ TEST(ExpectedConversations, DoAsTheClientDidBefore) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::next_turn_test

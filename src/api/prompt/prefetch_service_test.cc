@@ -13,7 +13,7 @@
 #include "testing/chat/test_templates.h"
 #include "testing/engine/one_answer_engine.h"
 
-namespace cairn {
+namespace cairn::prefetch_service_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -175,4 +175,4 @@ TEST(PrefetchingService, AClientThatRolledOnceWaitsForItsNewMessageAloneFromThen
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prefetch_service_test

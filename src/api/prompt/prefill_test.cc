@@ -4,7 +4,7 @@
 #include "api/anthropic/anthropic_request.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::prefill_test {
 namespace {
 
 const std::string kAsked = R"({"role":"user","content":"What is a cairn?"})";
@@ -151,4 +151,4 @@ TEST_F(PrefillTest, WithoutItAnotherAnswerFollowsTheMessage) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prefill_test

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "api/prompt/message_starts.h"
 #include "api/prompt/prefill.h"
 #include "api/wall_clock.h"
 #include "chat/parse/call_arguments.h"
@@ -62,8 +63,8 @@ void AddPositions(const TextShape& text, const TokenMap& map, PromptShape* shape
   }
 }
 
-void AddReasoning(const ReasoningTags& tags, std::string_view text, const TokenMap& map,
-                  PromptShape* shape) {
+void AddReasoningRanges(const ReasoningTags& tags, std::string_view text, const TokenMap& map,
+                        PromptShape* shape) {
   for (const TextRange& range : FindReasoning(tags, text)) {
     const auto begin = map.PositionAt(range.begin);
     const auto end = map.PositionAt(range.end);
@@ -106,9 +107,10 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
       template_(chat_template),
       answers_(answers),
       options_(options),
-      limits_(engine),
+      limits_(engine, options.tells_parts ? engine->context_tokens() / engine->slots() : 0),
       specials_(FindSpecialTexts(*engine)),
       reasoning_controls_(FindReasoningControls(*chat_template)),
+      reply_opening_(FindReplyOpening(specials_, *chat_template)),
       cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, chat_template)
                                  : nullptr),
       key_order_(
@@ -337,7 +339,10 @@ void PromptBuilder::FindShape(PreparedPrompt* prompt) const {
   AddMarks(prompt->marks, map, &shape);
   if (!placed) return;
   AddPositions(prompt->text.shape, map, &shape);
-  AddReasoning(template_->reasoning_tags(), prompt->text.text, map, &shape);
+  const std::string_view text = prompt->text.text;
+  shape.reply_follows =
+      !reply_opening_.empty() && text.substr(prompt->text.shape.last_message_end) == reply_opening_;
+  AddReasoningRanges(template_->reasoning_tags(), prompt->text.text, map, &shape);
 }
 
 // --- For the report of a request -----------------------------------------------------------------

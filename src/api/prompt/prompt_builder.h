@@ -62,6 +62,9 @@ struct PromptOptions {
   bool cuts_overflow = false;
   // Continue an assistant message at the end of a conversation (api/prompt/prefill.h).
   bool prefill_assistant = true;
+  // Clients are told of a slot's equal part of the context that the slots share: what they may fill
+  // without taking another one's room. Requests may use all of it.
+  bool tells_parts = false;
   // Default reasoning effort of requests: one of ReasoningEfforts(), or empty.
   std::string reasoning_effort;
   // Default template kwargs: a JSON object as text, or empty. A request's keys override them.
@@ -151,6 +154,7 @@ class PromptBuilder {
   const PromptLimits limits_;
   const SpecialTexts specials_;
   const ReasoningControls reasoning_controls_;
+  const std::string reply_opening_;  // FindReplyOpening
   const std::unique_ptr<const ConversationCut> cut_;
   mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
   const std::shared_ptr<KeyOrder> key_order_;

@@ -11,7 +11,7 @@
 #include "testing/chat/test_templates.h"
 #include "testing/engine/fake_engine.h"
 
-namespace cairn {
+namespace cairn::prompt_builder_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -168,4 +168,4 @@ TEST(PromptBuilder, ContinuesTheAssistantsLastMessage) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prompt_builder_test

@@ -23,15 +23,12 @@ size_t BytesOfTokens(const Engine& engine, size_t tokens) {
   return tokens * token_bytes_max;
 }
 
-ApiError TooLong(const Engine& engine, size_t tokens, bool at_least) {
-  const std::string count = (at_least ? "at least " : "") + std::to_string(tokens);
-  ApiError error = ToApiError(PromptTooLong(count, engine.context_tokens()));
-  error.prompt_tokens = tokens;
-  error.context_tokens = engine.context_tokens();
-  return error;
-}
-
 }  // namespace
+
+bool IsTokenId(const Json& value, const Engine& engine) {
+  return value.is_number_integer() && value.get<int64_t>() >= 0 &&
+         value.get<int64_t>() < static_cast<int64_t>(engine.info().vocab_size);
+}
 
 size_t LeastBytes(const Conversation& conversation) {
   size_t bytes = 0;
@@ -54,7 +51,10 @@ size_t BytesOf(const Conversation& conversation) {
   return bytes;
 }
 
-PromptLimits::PromptLimits(const Engine* engine) : engine_(engine) {}
+PromptLimits::PromptLimits(const Engine* engine, size_t told_context_tokens)
+    : engine_(engine),
+      told_context_tokens_(told_context_tokens > 0 ? told_context_tokens
+                                                   : engine->context_tokens()) {}
 
 size_t PromptLimits::bytes_max(TextUse use) const {
   const size_t fitting = BytesOfTokens(*engine_, engine_->context_tokens()) - 1;
@@ -64,7 +64,7 @@ size_t PromptLimits::bytes_max(TextUse use) const {
 ApiResult<void> PromptLimits::CheckBytes(TextUse use, size_t bytes) const {
   if (bytes <= bytes_max(use)) return {};
   if (use == TextUse::kPrompt) {
-    return tl::unexpected(TooLong(*engine_, bytes / TokenBytesMax(*engine_), true));
+    return tl::unexpected(TooLong(bytes / TokenBytesMax(*engine_), true));
   }
   ApiError error;
   error.status = 400;
@@ -77,7 +77,15 @@ ApiResult<void> PromptLimits::CheckBytes(TextUse use, size_t bytes) const {
 
 ApiResult<void> PromptLimits::CheckTokens(TextUse use, size_t tokens, bool more_follow) const {
   if (use == TextUse::kCounted || tokens < engine_->context_tokens()) return {};
-  return tl::unexpected(TooLong(*engine_, tokens, more_follow));
+  return tl::unexpected(TooLong(tokens, more_follow));
+}
+
+ApiError PromptLimits::TooLong(size_t tokens, bool at_least) const {
+  const std::string count = (at_least ? "at least " : "") + std::to_string(tokens);
+  ApiError error = ToApiError(PromptTooLong(count, engine_->context_tokens()));
+  error.prompt_tokens = tokens;
+  error.context_tokens = told_context_tokens_;
+  return error;
 }
 
 std::unique_lock<std::mutex> PromptLimits::WaitForTurn(size_t bytes) const {

@@ -18,6 +18,7 @@
 #include <string_view>
 
 #include "api/api_error.h"
+#include "base/json.h"
 #include "base/tokens.h"
 #include "chat/message.h"
 #include "engine/engine.h"
@@ -36,6 +37,9 @@ size_t LeastBytes(const Conversation& conversation);
 // Returns the bytes of all texts that a template may print.
 size_t BytesOf(const Conversation& conversation);
 
+// Whether the value is the number of a token of the engine's vocabulary.
+bool IsTokenId(const Json& value, const Engine& engine);
+
 class PromptLimits {
  public:
   // A text of more bytes has its turn alone.
@@ -46,8 +50,9 @@ class PromptLimits {
   // read a long word as one token, so a text's bytes say little of its tokens.
   static constexpr size_t kEncodedBytes = size_t{1} << 20;
 
-  // `engine` outlives it.
-  explicit PromptLimits(const Engine* engine);
+  // `engine` outlives it. `told_context_tokens`: what clients are told of the context's size; 0:
+  // all of it.
+  explicit PromptLimits(const Engine* engine, size_t told_context_tokens = 0);
   PromptLimits(const PromptLimits&) = delete;
   PromptLimits& operator=(const PromptLimits&) = delete;
 
@@ -58,6 +63,12 @@ class PromptLimits {
   // `more_follow` the tokens are those of a part of the prompt.
   ApiResult<void> CheckBytes(TextUse use, size_t bytes) const;
   ApiResult<void> CheckTokens(TextUse use, size_t tokens, bool more_follow = false) const;
+
+  // Returns the 400 for a prompt of so many tokens, or with `at_least` of that many or more.
+  ApiError TooLong(size_t tokens, bool at_least = false) const;
+  // The context as clients should count with it: `n_ctx` of /props, of the list of models and of
+  // errors. A prompt may be longer where the slots share their room.
+  size_t told_context_tokens() const { return told_context_tokens_; }
 
   // Waits while another long text is at work, if a text of `bytes` is one. Hold the result as long
   // as the text's tokens are made.
@@ -70,6 +81,7 @@ class PromptLimits {
 
  private:
   const Engine* const engine_;
+  const size_t told_context_tokens_;
   mutable std::mutex long_text_mutex_;
 };
 

@@ -21,7 +21,7 @@
 #include "api/render/render.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::prompt_limits_test {
 namespace {
 
 const char* const kUser = R"({"role":"user","content":"hi"})";
@@ -279,7 +279,7 @@ class OnesEmbedder final : public Embedder {
  public:
   size_t size() const override { return 1; }
   size_t tokens_max() const override { return 64; }
-  Result<std::vector<float>> Embed(TokenSpan) override { return std::vector<float>{1}; }
+  Result<TextVectors> Embed(TokenSpan) override { return TextVectors{{1}}; }
 };
 class OnesReranker final : public Reranker {
  public:
@@ -384,4 +384,4 @@ TEST_F(PromptLimitsTest, KnowWhatEveryTemplateKeepsAndWhatItMayPrint) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prompt_limits_test

@@ -8,7 +8,7 @@
 #include "api/openai/responses_request.h"
 #include "testing/api/api_fixture.h"
 
-namespace cairn {
+namespace cairn::reasoning_request_test {
 namespace {
 
 constexpr char kKnown[] = "'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'";
@@ -232,4 +232,4 @@ TEST(ReasoningOf, EndsHarmonysReasoningWithAMessageOfAnotherChannel) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::reasoning_request_test

@@ -9,7 +9,7 @@
 namespace cairn {
 namespace {
 
-uint64_t HashOf(const Message& message) {
+uint64_t MessageHash(const Message& message) {
   uint64_t hash = HashMix(static_cast<uint64_t>(message.role), Hash64(message.content));
   hash = HashMix(hash, Hash64(message.name));
   for (const ToolCall& call : message.tool_calls) {
@@ -32,7 +32,7 @@ size_t HeaderMessages(const Conversation& conversation) {
 uint64_t HeaderHash(const Conversation& conversation, size_t header_messages) {
   uint64_t hash = conversation.tools.hash();
   for (size_t i = 0; i < header_messages; ++i) {
-    hash = HashMix(hash, HashOf(conversation.messages[i]));
+    hash = HashMix(hash, MessageHash(conversation.messages[i]));
   }
   return hash;
 }
@@ -90,7 +90,7 @@ std::optional<Conversation> RollingWindows::Expect(NamespaceId name_space,
   Sent sent;
   for (size_t i = 0; i < behind; ++i) {
     const Message& message = asked.messages[header + i];
-    sent.hashes.push_back(HashOf(message));
+    sent.hashes.push_back(MessageHash(message));
     if (message.role == Role::kUser) sent.turns.push_back(i);
   }
   const Remembered& remembered =

@@ -9,7 +9,7 @@
 
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::rolling_window_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -316,4 +316,4 @@ TEST(RollingWindows, DoNotLookAtConversationsOfVeryManyMessages) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::rolling_window_test

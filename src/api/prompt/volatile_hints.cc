@@ -6,7 +6,7 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kChanges = 2;
+constexpr size_t kChangesToTell = 2;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ std::optional<std::string> VolatileHints::Note(NamespaceId name_space, std::stri
   const size_t message = *explanation.place->message;
   const uint64_t value = HashMix(HashMix(name_space, message), Hash64(pattern));
   if (!changes_.contains(value) && changes_.size() >= kValuesMax) return std::nullopt;
-  if (++changes_[value] != kChanges) return std::nullopt;
+  if (++changes_[value] != kChangesToTell) return std::nullopt;
   const std::string what =
       "a value in messages[" + std::to_string(message) + "] (" +
       std::string(RoleName(explanation.place->role)) +

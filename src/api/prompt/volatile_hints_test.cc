@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+namespace cairn::volatile_hints_test {
 namespace {
 
 Explanation Changed(size_t message, std::string pattern) {
@@ -49,4 +49,4 @@ TEST(VolatileHints, TheNumberOfValuesIsBounded) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::volatile_hints_test

@@ -8,7 +8,7 @@
 #include "cache/checkpoint_cache.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::disk_loader_test {
 namespace {
 
 constexpr double kSlow = 100;  // milliseconds per token: everything is worth saving
@@ -165,4 +165,4 @@ TEST_F(DiskLoaderTest, GoesOnAfterALoadWhoseObjectsWereEvictedWhileTheyWereRead)
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::disk_loader_test

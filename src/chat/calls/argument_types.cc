@@ -1,5 +1,6 @@
 #include "chat/calls/argument_types.h"
 
+#include <cmath>
 #include <optional>
 
 #include "base/json.h"
@@ -19,30 +20,49 @@ const Json* FindReference(const Json& root, const Json& reference) {
   return FindPointer(root, std::string_view(reference.text()).substr(1));
 }
 
-// Finds the types that a schema allows. Schemas come from clients, and a reference may lead back to
-// where it stands, so only a part of a large one is looked at.
+std::string_view TypeOf(const Json& value) {
+  if (value.is_number_integer()) return "integer";
+  if (value.is_number()) return "number";
+  return value.type_name();  // for the other types JSON values and schemas use the same names
+}
+
+// Finds what a schema allows. Schemas come from clients, and a reference may lead back to where it
+// stands, so only a part of a large one is looked at.
 class TypeFinder {
  public:
-  TypeFinder(const Json& root, Types* types) : root_(root), types_(types) {}
+  explicit TypeFinder(const Json& root) : root_(root) {}
 
-  void Add(const Json& schema) {
+  void Add(const Json& schema, ArgumentSchema* found) {
     if (!schema.is_object() || !Looks()) return;
-    if (const auto reference = schema.find("$ref"); reference != schema.end()) {
-      const Json* target = FindReference(root_, *reference);
-      if (target != nullptr) Add(*target);
-    }
     for (const auto& [key, value] : schema.items()) {
-      if (key == "type" && value.is_string()) types_->insert(value.text());
-      if (!value.is_array()) continue;
-      const bool choices = key == "anyOf" || key == "oneOf";
-      const bool names = key == "type";
-      const bool values = key == "enum" && !schema.contains("type");
-      if (!choices && !names && !values) continue;
-      for (const Json& item : value) {
-        if (!Looks()) return;
-        if (choices) Add(item);
-        if (names && item.is_string()) types_->insert(item.text());
-        if (values && item.is_string()) types_->insert("string");
+      if (key == "$ref") {
+        const Json* target = FindReference(root_, value);
+        if (target != nullptr) Add(*target, found);
+      }
+      const bool choices = key == "anyOf" || key == "oneOf" || key == "allOf";
+      for (size_t i = 0; choices && value.is_array() && i < value.size() && Looks(); ++i) {
+        Add(value[i], found);
+      }
+    }
+    AddTypes(schema, found);
+  }
+
+  // The properties of an object may stand in what it refers to, and in its choices.
+  void AddProperties(const Json& schema,
+                     std::map<std::string, ArgumentSchema, std::less<>>* found) {
+    if (!schema.is_object() || !Looks()) return;
+    for (const auto& [key, value] : schema.items()) {
+      if (key == "$ref") {
+        const Json* target = FindReference(root_, value);
+        if (target != nullptr) AddProperties(*target, found);
+      }
+      const bool choices = key == "anyOf" || key == "oneOf" || key == "allOf";
+      for (size_t i = 0; choices && value.is_array() && i < value.size() && Looks(); ++i) {
+        AddProperties(value[i], found);
+      }
+      if (key != "properties" || !value.is_object()) continue;
+      for (const auto& [name, property] : value.items()) {
+        TypeFinder(root_).Add(property, &(*found)[name]);
       }
     }
   }
@@ -50,20 +70,46 @@ class TypeFinder {
  private:
   bool Looks() { return ++looks_ <= kLooksMax; }
 
+  void AddTypes(const Json& schema, ArgumentSchema* found) {
+    const auto type = schema.find("type");
+    const auto values = schema.find("enum");
+    const auto constant = schema.find("const");
+    const bool listed = (values != schema.end() && values->is_array()) || constant != schema.end();
+    const bool typed = type != schema.end();
+    const auto add_type = [&](const Json& name) {
+      if (!name.is_string()) return;
+      found->types.insert(name.text());
+      if (name == "string" && !listed) found->any_text = true;
+    };
+    const auto add_value = [&](const Json& value) {
+      if (value.is_string()) found->words.insert(value.text());
+      if (!typed) found->types.insert(std::string(TypeOf(value)));
+    };
+    if (typed && type->is_array()) {
+      for (const Json& name : *type) add_type(name);
+    } else if (typed) {
+      add_type(*type);
+    }
+    if (constant != schema.end()) return add_value(*constant);
+    if (!listed) return;
+    for (const Json& value : *values) {
+      if (!Looks()) break;
+      add_value(value);
+    }
+    // Words that were not looked at may be others.
+    if (looks_ > kLooksMax) found->any_text = true;
+  }
+
   const Json& root_;
-  Types* const types_;
   size_t looks_ = 0;
 };
 
-std::string_view TypeOf(const Json& value) {
-  if (value.is_number_integer()) return "integer";
-  if (value.is_number()) return "number";
-  return value.type_name();  // for the other types JSON values and schemas use the same names
-}
-
 bool Allows(const Types& types, const Json& value) {
   if (types.empty()) return !value.is_string();
-  return types.contains(std::string(TypeOf(value))) ||
+  // 2.0 is an integer too.
+  const bool whole =
+      value.is_number_float() && std::floor(value.get<double>()) == value.get<double>();
+  return types.contains(std::string(TypeOf(value))) || (whole && types.contains("integer")) ||
          (value.is_number_integer() && types.contains("number"));
 }
 
@@ -71,17 +117,17 @@ bool Allows(const Types& types, const Json& value) {
 
 ArgumentTypes::ArgumentTypes(const Json* schema) {
   if (schema == nullptr) return;
-  const auto properties = schema->find("properties");
-  if (properties == schema->end() || !properties->is_object()) return;
-  for (const auto& [name, property] : properties->items()) {
-    TypeFinder(*schema, &types_[name]).Add(property);
-  }
+  TypeFinder(*schema).AddProperties(*schema, &schemas_);
+}
+
+const ArgumentSchema& ArgumentTypes::SchemaOf(const std::string& argument) const {
+  static const auto* const none = new ArgumentSchema();
+  const auto found = schemas_.find(argument);
+  return found == schemas_.end() ? *none : found->second;
 }
 
 const Types& ArgumentTypes::Of(const std::string& argument) const {
-  static const auto* const none = new Types();
-  const auto found = types_.find(argument);
-  return found == types_.end() ? *none : found->second;
+  return SchemaOf(argument).types;
 }
 
 bool ArgumentTypes::IsText(const std::string& argument) const {
@@ -91,14 +137,17 @@ bool ArgumentTypes::IsText(const std::string& argument) const {
 
 std::string ArgumentTypes::Value(const std::string& argument, const std::string& text) const {
   if (IsText(argument)) return JsonString(text);
-  const Types& types = Of(argument);
+  const ArgumentSchema& schema = SchemaOf(argument);
+  const Types& types = schema.types;
   for (const auto& json : {std::optional<std::string>(text), JsonOfPython(text)}) {
     if (!json) continue;
     const auto value = ParseLimitedJson(*json, "a value");
     if (!value || !Allows(types, *value)) continue;
     // For a tool that accepts a string or a number, "12" is as good as 12: the model wrote the text
-    // without quotes.
-    if (types.contains("string") && !value->is_null() && !value->is_structured()) continue;
+    // without quotes. Where only some strings are accepted, it has to be one of them.
+    const bool text_fits =
+        types.contains("string") && (schema.any_text || schema.words.contains(text));
+    if (text_fits && !value->is_null() && !value->is_structured()) continue;
     return *json;
   }
   return JsonString(text);

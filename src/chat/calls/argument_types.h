@@ -15,6 +15,14 @@ class Json;
 // Type names of JSON schema: "string", "integer" … Empty if the schema does not say.
 using Types = std::set<std::string>;
 
+// The types that a schema allows for one argument.
+struct ArgumentSchema {
+  Types types = {};
+  // Strings are these alone, unless `any_text`.
+  std::set<std::string> words = {};
+  bool any_text = false;
+};
+
 // The types of one tool's arguments. Constant after construction; any thread.
 class ArgumentTypes {
  public:
@@ -30,7 +38,9 @@ class ArgumentTypes {
   std::string Value(const std::string& argument, const std::string& text) const;
 
  private:
-  std::map<std::string, Types, std::less<>> types_;
+  const ArgumentSchema& SchemaOf(const std::string& argument) const;
+
+  std::map<std::string, ArgumentSchema, std::less<>> schemas_;
 };
 
 }  // namespace cairn

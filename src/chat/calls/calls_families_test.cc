@@ -12,7 +12,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::calls_families_test {
 namespace {
 
 // With the members of all objects in the order of their names.
@@ -302,4 +302,4 @@ INSTANTIATE_TEST_SUITE_P(Families, CallsOfFamily, testing::ValuesIn(test::Family
                          });
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::calls_families_test

@@ -45,7 +45,7 @@ FoundTag FindTag(std::string_view text, size_t from) {
 
 // Returns the position of an incomplete tag at the end of `text`, or the text's size if there is
 // none.
-size_t TagBegun(std::string_view text) {
+size_t HarmonyTagBegun(std::string_view text) {
   const size_t at = text.rfind('<');
   if (at == std::string_view::npos) return text.size();
   const std::string_view rest = text.substr(at);
@@ -119,7 +119,7 @@ class HarmonyParser final : public AnswerParser {
     }
     if (!seen_tag_ && !finished && kRecipient.starts_with(held_.view())) return false;
     const size_t begin = SkipWhiteSpace(held_.view(), 0);
-    const bool tag_begun = begin < held_.size() && TagBegun(held_.view()) == begin;
+    const bool tag_begun = begin < held_.size() && HarmonyTagBegun(held_.view()) == begin;
     if (!finished && (begin == held_.size() || tag_begun)) return false;
     if (begin == held_.size()) {
       // An answer of only white space is still an answer.
@@ -172,7 +172,7 @@ class HarmonyParser final : public AnswerParser {
   bool StepText(bool finished, std::vector<AnswerDelta>* pieces) {
     const FoundTag found = FindTag(held_.view(), 0);
     if (found.at == std::string_view::npos) {
-      Emit(kind_, finished ? held_.size() : TagBegun(held_.view()), pieces);
+      Emit(kind_, finished ? held_.size() : HarmonyTagBegun(held_.view()), pieces);
       return false;
     }
     Emit(kind_, found.at, pieces);
@@ -238,7 +238,7 @@ class HarmonyParser final : public AnswerParser {
     using Status = JsonMender::Status;
     const FoundTag found = FindEnd(0);
     const bool ended = found.at != std::string_view::npos;
-    const size_t end = ended ? found.at : finished ? held_.size() : TagBegun(held_.view());
+    const size_t end = ended ? found.at : finished ? held_.size() : HarmonyTagBegun(held_.view());
     const std::string_view held = held_.view();
     Status status = Status::kMore;
     std::string json;

@@ -11,7 +11,7 @@ namespace {
 
 // All bytes of JSON outside strings and brackets. Any other byte shows early that the text is not
 // JSON.
-constexpr std::string_view kBetween = " \t\r\n,:+-.0123456789truefalsnE";
+constexpr std::string_view kOutsideStrings = " \t\r\n,:+-.0123456789truefalsnE";
 
 // Skips the string whose opening quote is at `at`.
 Scan SkipString(std::string_view text, size_t* at) {
@@ -79,7 +79,7 @@ Scan SkipJson(std::string_view text, size_t* at) {
         *at = i + 1;
         return Scan::kFound;
       }
-    } else if (kBetween.find(c) == std::string_view::npos) {
+    } else if (kOutsideStrings.find(c) == std::string_view::npos) {
       return Scan::kNotHere;
     }
   }

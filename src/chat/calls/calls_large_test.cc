@@ -12,16 +12,16 @@
 #include "chat/calls/call_splitter.h"
 #include "testing/chat/parsed_answer.h"
 
-namespace cairn {
+namespace cairn::calls_large_test {
 namespace {
 
 using test::Content;
 using test::Format;
 using test::ParsePushed;
 
-constexpr size_t kBytes = size_t{8} << 20U;
+constexpr size_t kLargeBytes = size_t{8} << 20U;
 
-std::string Repeated(std::string_view part, size_t bytes = kBytes) {
+std::string Repeated(std::string_view part, size_t bytes = kLargeBytes) {
   std::string text;
   while (text.size() < bytes) text += part;
   return text;
@@ -59,7 +59,7 @@ TEST(LargeAnswers, OfTextsThatOnlyBeginLikeCalls) {
       {CallFormat::kMistral, "[TOOL_CALLS]now[ARGS]{"},
   };
   for (const auto& [calls, beginning] : beginnings) {
-    const std::string text = Repeated(beginning, kBytes / 4) + "x";
+    const std::string text = Repeated(beginning, kLargeBytes / 4) + "x";
     EXPECT_TRUE(ParsePushed(Format(calls), {text}).text == Content(text)) << beginning;
   }
   // Tags are no content.
@@ -109,4 +109,4 @@ TEST(LargeAnswers, OfWhiteSpaceInManyPieces) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::calls_large_test

@@ -25,7 +25,6 @@ namespace {
 
 constexpr std::string_view kMark = "]<]minimax[>[";
 constexpr std::array<CallBegin, 1> kMiniMaxBegins = {{{"]<]minimax[>[<tool_call>"}}};
-constexpr size_t kNameBytesMax = 256;
 
 struct Element {
   std::string name;
@@ -49,7 +48,7 @@ Scan TakeElement(std::string_view text, size_t depth, size_t* at, Element* eleme
     if (depth == 0 || i >= text.size() || text[i] != '<') return Scan::kNotHere;
     const size_t end = text.find('>', i);
     if (end == std::string_view::npos) {
-      return text.size() - i > kNameBytesMax ? Scan::kNotHere : Scan::kMore;
+      return text.size() - i > kCallNameBytesMax ? Scan::kNotHere : Scan::kMore;
     }
     Element child{.name = std::string(text.substr(i + 1, end - i - 1)), .text = {}, .inside = {}};
     if (child.name.empty() || child.name[0] == '/') return Scan::kNotHere;

@@ -16,7 +16,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/parsed_answer.h"
 
-namespace cairn {
+namespace cairn::calls_near_test {
 namespace {
 
 using test::Content;
@@ -388,4 +388,4 @@ TEST(NearCalls, AnAnswerIsReadTheSameHoweverItIsCut) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::calls_near_test

@@ -14,8 +14,6 @@ namespace {
 
 using Strings = LearnedCalls::Strings;
 
-constexpr size_t kKeyBytesMax = 256;
-
 // Returns the number of bytes at the end of `text` that are an incomplete beginning of `word`.
 size_t BegunSize(std::string_view text, std::string_view word) {
   if (word.empty()) return 0;
@@ -37,7 +35,7 @@ size_t CharacterBegun(std::string_view text) {
 }
 
 // Returns a string's text as it appears between JSON's quotes.
-std::string Escaped(std::string_view text) {
+std::string EscapedJson(std::string_view text) {
   const std::string quoted = JsonString(text);
   return quoted.substr(1, quoted.size() - 2);
 }
@@ -112,7 +110,7 @@ Scan PairReader::ReadPair(std::string_view text, size_t* at, std::string* json) 
 // Reads the key, up to and including the text that opens the value.
 Scan PairReader::TakeKey(std::string_view text, size_t* at, std::string* key,
                          bool* opened_as_string) const {
-  for (size_t i = *at; i <= *at + kKeyBytesMax; ++i) {
+  for (size_t i = *at; i <= *at + kQuotedKeyBytesMax; ++i) {
     if (i >= text.size()) return Scan::kMore;
     size_t end = i;
     Scan scan = TakePartsHere(text, syntax_->string_open.parts, &end);
@@ -159,7 +157,7 @@ Scan PairReader::ReadString(std::string_view text, size_t* at, std::string* json
   const Scan scan = FindEnd(text, syntax_->string_close, &end, &behind);
   if (scan == Scan::kMore) end -= std::min(end, CharacterBegun(text.substr(0, end)));
   if (end > *at) {
-    *json += Escaped(text.substr(*at, end - *at));
+    *json += EscapedJson(text.substr(*at, end - *at));
     *at = end;
   }
   if (scan != Scan::kFound) return scan;

@@ -6,44 +6,27 @@
 #include <set>
 #include <utility>
 
+#include "base/utf8.h"
 #include "chat/calls/calls_json.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kDepthMax = 64;
+constexpr size_t kPythonDepthMax = 64;
 
-struct Keyword {
+struct PythonKeyword {
   std::string_view python;
   std::string_view json;
 };
-constexpr std::array<Keyword, 6> kKeywords = {{{"True", "true"},
-                                               {"False", "false"},
-                                               {"None", "null"},
-                                               {"true", "true"},
-                                               {"false", "false"},
-                                               {"null", "null"}}};
+constexpr std::array<PythonKeyword, 6> kKeywords = {{{"True", "true"},
+                                                     {"False", "false"},
+                                                     {"None", "null"},
+                                                     {"true", "true"},
+                                                     {"false", "false"},
+                                                     {"null", "null"}}};
 
-bool IsNameByte(char c) {
+bool IsPythonNameByte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
-void AppendUtf8(uint32_t character, std::string* out) {
-  if (character < 0x80) {
-    *out += static_cast<char>(character);
-  } else if (character < 0x800) {
-    *out += static_cast<char>(0xC0 | (character >> 6));
-    *out += static_cast<char>(0x80 | (character & 0x3F));
-  } else if (character < 0x10000) {
-    *out += static_cast<char>(0xE0 | (character >> 12));
-    *out += static_cast<char>(0x80 | ((character >> 6) & 0x3F));
-    *out += static_cast<char>(0x80 | (character & 0x3F));
-  } else {
-    *out += static_cast<char>(0xF0 | (character >> 18));
-    *out += static_cast<char>(0x80 | ((character >> 12) & 0x3F));
-    *out += static_cast<char>(0x80 | ((character >> 6) & 0x3F));
-    *out += static_cast<char>(0x80 | (character & 0x3F));
-  }
 }
 
 // Reads from `at_` on and writes JSON. If a step returns kMore or kNotHere, the output so far is
@@ -78,7 +61,7 @@ class PythonReader {
       return scan;
     }
     if (c == '[' || c == '{') {
-      if (++depth_ > kDepthMax) return Scan::kNotHere;
+      if (++depth_ > kPythonDepthMax) return Scan::kNotHere;
       const Scan scan = c == '[' ? List(json) : Dict(json);
       --depth_;
       return scan;
@@ -125,7 +108,7 @@ class PythonReader {
     SkipSpace();
     const size_t begin = at_;
     while (!AtEnd() &&
-           (IsNameByte(text_[at_]) || (dots && (text_[at_] == '.' || text_[at_] == '-')))) {
+           (IsPythonNameByte(text_[at_]) || (dots && (text_[at_] == '.' || text_[at_] == '-')))) {
       ++at_;
     }
     if (AtEnd()) return Scan::kMore;
@@ -273,7 +256,7 @@ class PythonReader {
 
   Scan KeywordValue(std::string* json) {
     const std::string_view rest = text_.substr(at_);
-    for (const Keyword& keyword : kKeywords) {
+    for (const PythonKeyword& keyword : kKeywords) {
       if (keyword.python.starts_with(rest)) return Scan::kMore;
       if (!rest.starts_with(keyword.python)) continue;
       at_ += keyword.python.size();

@@ -13,7 +13,7 @@ namespace cairn {
 namespace {
 
 constexpr std::array<CallBegin, 1> kLfm2Begins = {{{"<|tool_call_start|>"}}};
-constexpr std::array<CallBegin, 1> kLlamaBegins = {{{"[", true}}};
+constexpr std::array<CallBegin, 1> kLlamaPythonicBegins = {{{"[", true}}};
 
 class Lfm2Calls final : public CallSyntax {
  public:
@@ -37,7 +37,7 @@ class Lfm2Calls final : public CallSyntax {
 
 class LlamaPythonicCalls final : public CallSyntax {
  public:
-  std::span<const CallBegin> begins() const override { return kLlamaBegins; }
+  std::span<const CallBegin> begins() const override { return kLlamaPythonicBegins; }
   std::string_view last_bytes() const override { return "]"; }
 
   CallRead Read(std::string_view text, bool finished) const override {
@@ -46,7 +46,7 @@ class LlamaPythonicCalls final : public CallSyntax {
     const Scan scan = TakePythonCalls(text, &at, &calls);
     if (scan == Scan::kMore) return CallRead::More();
     const bool whole = scan == Scan::kFound && SkipWhiteSpace(text, at) == text.size();
-    if (!whole) return CallRead::Text(kLlamaBegins[0].text.size());
+    if (!whole) return CallRead::Text(kLlamaPythonicBegins[0].text.size());
     return finished ? CallRead::Calls(text.size(), std::move(calls)) : CallRead::More();
   }
 };

@@ -21,6 +21,9 @@
 
 namespace cairn {
 
+// A function's name is no longer than this; a longer one is not the begin of a call.
+inline constexpr size_t kCallNameBytesMax = 256;
+
 // A text that calls begin with.
 struct CallBegin {
   std::string_view text;

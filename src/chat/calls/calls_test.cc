@@ -5,7 +5,7 @@
 
 #include "testing/chat/parsed_answer.h"
 
-namespace cairn {
+namespace cairn::calls_test {
 namespace {
 
 using test::Content;
@@ -329,4 +329,4 @@ TEST(Harmony, StartsInsideWhatTheGenerationPromptOpened) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::calls_test

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "chat/tools.h"
 
-namespace cairn::call_probes {
+namespace cairn::probe {
 
 // Words that no template writes on its own. Ids have nine characters, because some templates
 // require that.
@@ -52,6 +52,6 @@ inline Tools ProbeTools() {
   return Tools(std::move(tools));
 }
 
-}  // namespace cairn::call_probes
+}  // namespace cairn::probe
 
 #endif  // CAIRN_CHAT_LEARN_CALL_PROBES_H_

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "chat/calls/calls_syntax.h"
+
 namespace cairn {
 namespace {
 
 constexpr size_t kIdBytesMax = 256;
-constexpr size_t kNameBytesMax = 256;
-constexpr std::string_view kFunctions = "functions.";
 constexpr std::string_view kFunctionsAsWord = "functions_";
 
 }  // namespace
@@ -191,12 +191,12 @@ Scan LearnedCallReader::ReadName(std::string_view text) {
   if (scan == Scan::kNotHere) {
     const size_t separator = text.find_first_not_of(kNameBytes, begin);
     if (separator == std::string_view::npos) {
-      return text.size() - begin <= kNameBytesMax ? Scan::kMore : scan;
+      return text.size() - begin <= kCallNameBytesMax ? Scan::kMore : scan;
     }
     if (text[separator] != '.' && text[separator] != ':') return scan;
     if (separator + 1 == text.size()) return Scan::kMore;
     scan = TakeAnyName(text, separator + 1, &end);
-    mended_ = mended_ || text.substr(begin, separator + 1 - begin) != kFunctions;
+    mended_ = mended_ || text.substr(begin, separator + 1 - begin) != kFunctionsPrefix;
   }
   if (scan != Scan::kFound) return scan;
   if (holds_name) id_ = text.substr(begin, end - begin);

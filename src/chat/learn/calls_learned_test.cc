@@ -6,7 +6,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/parsed_answer.h"
 
-namespace cairn {
+namespace cairn::calls_learned_test {
 namespace {
 
 using test::AnswerCollector;
@@ -285,4 +285,4 @@ TEST(Harmony, ArgumentsComeWhileTheyAreWritten) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::calls_learned_test

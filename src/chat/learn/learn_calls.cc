@@ -18,7 +18,6 @@
 namespace cairn {
 namespace {
 
-using namespace call_probes;  // NOLINT: the words of the probes are used throughout
 using Strings = LearnedCalls::Strings;
 
 // Stands for an id in the texts around it.
@@ -34,7 +33,7 @@ struct Spot {
 
 std::string WithIdMarks(std::string_view text) {
   std::string marked(text);
-  for (const ProbeCall* call : {&CallA(), &CallB()}) {
+  for (const probe::ProbeCall* call : {&probe::CallA(), &probe::CallB()}) {
     for (size_t at = marked.find(call->id); at != std::string::npos; at = marked.find(call->id)) {
       marked.replace(at, call->id.size(), 1, kIdMark);
     }
@@ -55,7 +54,7 @@ void TrimEnd(std::string* text) {
 }
 
 // Whether a text can distinguish calls from prose.
-bool IsMark(const std::string& part) {
+bool IsTagMark(const std::string& part) {
   return part.size() >= 4 && (part[0] == '<' || (part[0] == '[' && part.back() == ']'));
 }
 
@@ -73,28 +72,28 @@ class Learner {
   // Returns the rendering after the user's text, and before the next user's if there is one;
   // nullopt if the template refuses, or does not show that text exactly once.
   std::optional<std::string> Render(std::string_view text, std::string_view reasoning,
-                                    const std::vector<ProbeCall>& calls) const {
+                                    const std::vector<probe::ProbeCall>& calls) const {
     Conversation conversation;
-    conversation.messages.push_back({.role = Role::kUser, .content = std::string(kUser)});
+    conversation.messages.push_back({.role = Role::kUser, .content = std::string(probe::kUser)});
     Message answer{.role = Role::kAssistant,
                    .content = std::string(text),
                    .reasoning = std::string(reasoning)};
-    for (const ProbeCall& call : calls) {
+    for (const probe::ProbeCall& call : calls) {
       answer.tool_calls.push_back({call.id, call.name, call.arguments.dump()});
     }
     conversation.messages.push_back(std::move(answer));
     if (followed_) {
-      conversation.messages.push_back({.role = Role::kUser, .content = std::string(kNext)});
+      conversation.messages.push_back({.role = Role::kUser, .content = std::string(probe::kNext)});
     }
     conversation.tools = tools_;
     conversation.now_unix_s = 1;
     const auto rendered = template_.Render(conversation, false);
     if (!rendered) return std::nullopt;
-    const size_t user = rendered->rfind(kUser);
+    const size_t user = rendered->rfind(probe::kUser);
     if (user == std::string::npos) return std::nullopt;
-    const size_t begin = user + kUser.size();
+    const size_t begin = user + probe::kUser.size();
     if (!followed_) return rendered->substr(begin);
-    const size_t next = rendered->rfind(kNext);
+    const size_t next = rendered->rfind(probe::kNext);
     if (next == std::string::npos || next < begin) return std::nullopt;
     return rendered->substr(begin, next - begin);
   }
@@ -102,28 +101,28 @@ class Learner {
   // Returns the rendering after the user's text.
   std::string GenerationPrompt() const {
     Conversation conversation;
-    conversation.messages.push_back({.role = Role::kUser, .content = std::string(kUser)});
+    conversation.messages.push_back({.role = Role::kUser, .content = std::string(probe::kUser)});
     conversation.tools = tools_;
     conversation.now_unix_s = 1;
     const std::string prompt = template_.Render(conversation, true).value_or("");
-    const size_t user = prompt.rfind(kUser);
-    return user == std::string::npos ? "" : prompt.substr(user + kUser.size());
+    const size_t user = prompt.rfind(probe::kUser);
+    return user == std::string::npos ? "" : prompt.substr(user + probe::kUser.size());
   }
 
   std::optional<std::string> RenderOne(const Json& arguments) const {
-    ProbeCall call = CallA();
+    probe::ProbeCall call = probe::CallA();
     call.arguments = arguments;
     return Render("", "", {call});
   }
 
   // Returns a call's name in a rendering: its id if that takes the name's place.
-  const std::string& NameOf(const ProbeCall& call) const {
+  const std::string& NameOf(const probe::ProbeCall& call) const {
     return learned_.id == LearnedCalls::Id::kHoldsName ? call.id : call.name;
   }
 
   // Finds the call's parts, in this order, from `from` on.
-  std::optional<Spot> Find(std::string_view text, const ProbeCall& call, std::string_view key,
-                           std::string_view value, size_t from) const {
+  std::optional<Spot> Find(std::string_view text, const probe::ProbeCall& call,
+                           std::string_view key, std::string_view value, size_t from) const {
     const std::string& name = NameOf(call);
     Spot spot;
     spot.name_begin = text.find(name, from);
@@ -145,14 +144,15 @@ class Learner {
     return spot;
   }
   std::optional<Spot> FindA(std::string_view text, size_t from = 0) const {
-    return Find(text, CallA(), kKeyA, kValueA, from);
+    return Find(text, probe::CallA(), probe::kKeyA, probe::kValueA, from);
   }
   std::optional<Spot> FindB(std::string_view text, size_t from) const {
-    return Find(text, CallB(), kKeyB, kValueB, from);
+    return Find(text, probe::CallB(), probe::kKeyB, probe::kValueB, from);
   }
 
   bool Shows(const std::optional<std::string>& text, const std::string& name) const {
-    return text && text->find(name) != std::string::npos && text->find(kKeyA) != std::string::npos;
+    return text && text->find(name) != std::string::npos &&
+           text->find(probe::kKeyA) != std::string::npos;
   }
 
   // Some templates write only calls of offered tools, and some treat an answer that is the last
@@ -163,9 +163,9 @@ class Learner {
       for (const bool followed : {false, true}) {
         followed_ = followed;
         for (const bool offered : {false, true}) {
-          tools_ = offered ? ProbeTools() : Tools();
-          auto one = Render("", "", {CallA()});
-          if (!Shows(one, NameOf(CallA()))) continue;
+          tools_ = offered ? probe::ProbeTools() : Tools();
+          auto one = Render("", "", {probe::CallA()});
+          if (!Shows(one, NameOf(probe::CallA()))) continue;
           one_ = *std::move(one);
           return true;
         }
@@ -180,7 +180,7 @@ class Learner {
       const std::string_view json = std::string_view(one_).substr(
           spot->arguments_begin, spot->arguments_end - spot->arguments_begin);
       const auto parsed = ParseLimitedJson(json, "probe");
-      if (parsed && *parsed == CallA().arguments) {
+      if (parsed && *parsed == probe::CallA().arguments) {
         learned_.name_end =
             WithIdMarks(one_.substr(spot->name_end, spot->arguments_begin - spot->name_end));
         return true;
@@ -193,18 +193,18 @@ class Learner {
   // Renders two pairs: NAME name_end key_open KEY string_open VALUE [string_close pair_between
   // key_open] …
   bool FindPairs() {
-    const auto two = RenderOne({{kKeyA, kValueA}, {kKeyB, kValueB}});
+    const auto two = RenderOne({{probe::kKeyA, probe::kValueA}, {probe::kKeyB, probe::kValueB}});
     if (!two) return false;
     const std::string_view text = *two;
     const auto first = FindA(text);
     if (!first) return false;
-    const size_t key = text.find(kKeyB, first->arguments_end);
+    const size_t key = text.find(probe::kKeyB, first->arguments_end);
     if (key == std::string_view::npos) return false;
-    const size_t value = text.find(kValueB, key);
+    const size_t value = text.find(probe::kValueB, key);
     if (value == std::string_view::npos) return false;
-    const size_t open = first->arguments_begin + kKeyA.size();
-    learned_.string_open = text.substr(open, first->arguments_end - kValueA.size() - open);
-    const size_t second_open = key + kKeyB.size();
+    const size_t open = first->arguments_begin + probe::kKeyA.size();
+    learned_.string_open = text.substr(open, first->arguments_end - probe::kValueA.size() - open);
+    const size_t second_open = key + probe::kKeyB.size();
     if (text.substr(second_open, value - second_open) != learned_.string_open) return false;
     const std::string_view before =
         text.substr(first->name_end, first->arguments_begin - first->name_end);
@@ -213,7 +213,7 @@ class Learner {
     learned_.key_open = before.substr(before.size() - key_open);
     learned_.name_end = WithIdMarks(before.substr(0, before.size() - key_open));
     const std::string_view rest = middle.substr(0, middle.size() - key_open);
-    behind_pairs_ = text.substr(value + kValueB.size());
+    behind_pairs_ = text.substr(value + probe::kValueB.size());
     const size_t close = CommonBegin(rest, behind_pairs_);
     learned_.string_close = rest.substr(0, close);
     learned_.pair_between = rest.substr(close);
@@ -224,11 +224,11 @@ class Learner {
   // Returns a value that is not a string, with the text around it: everything between the key and
   // the end.
   std::optional<std::string> Written(const Json& value) const {
-    const auto text = RenderOne({{kKeyA, value}});
+    const auto text = RenderOne({{probe::kKeyA, value}});
     if (!text || !text->ends_with(behind_pairs_)) return std::nullopt;
-    const size_t key = text->find(kKeyA);
+    const size_t key = text->find(probe::kKeyA);
     if (key == std::string::npos) return std::nullopt;
-    const size_t begin = key + kKeyA.size();
+    const size_t begin = key + probe::kKeyA.size();
     const size_t end = text->size() - behind_pairs_.size();
     return end < begin ? std::nullopt : std::optional(text->substr(begin, end - begin));
   }
@@ -244,14 +244,14 @@ class Learner {
     FindType();
     std::string& open = learned_.string_open;
     std::string& close = learned_.string_close;
-    const auto odd = Written(kOddRaw);
+    const auto odd = Written(probe::kOddRaw);
     if (!odd) return false;
     // The quotes, if any, are what strings have in addition to the text around other values.
     if (learned_.other_type_end.empty() && open != learned_.other_open &&
         open.starts_with(learned_.other_open) && close.ends_with(learned_.other_close)) {
       const std::string quote = open.substr(learned_.other_open.size());
       if (close != quote + learned_.other_close) return false;
-      if (quote == "\"" && odd->find(kOddJson) != std::string::npos) {
+      if (quote == "\"" && odd->find(probe::kOddJson) != std::string::npos) {
         learned_.strings = Strings::kJson;
         open = learned_.other_open;
         close = learned_.other_close;
@@ -262,7 +262,7 @@ class Learner {
     } else if (close != learned_.other_close) {
       return false;
     }
-    return *odd == open + std::string(kOddRaw) + close;
+    return *odd == open + std::string(probe::kOddRaw) + close;
   }
 
   // Finds out whether a value's type precedes it: then a boolean has another one.
@@ -328,12 +328,13 @@ class Learner {
   bool FindAround() {
     const auto one = FindA(one_);
     const auto opening = FindOpening();
-    const auto plain = Render(kText, "", {});
+    const auto plain = Render(probe::kText, "", {});
     if (!one || !opening || !plain) return false;
-    const size_t plain_text = plain->rfind(kText);
+    const size_t plain_text = plain->rfind(probe::kText);
     if (plain_text == std::string::npos) return false;
-    const std::string_view turn_end = std::string_view(*plain).substr(plain_text + kText.size());
-    const auto two = Render("", "", {CallA(), CallB()});
+    const std::string_view turn_end =
+        std::string_view(*plain).substr(plain_text + probe::kText.size());
+    const auto two = Render("", "", {probe::CallA(), probe::CallB()});
     const auto first = two ? FindA(*two) : std::nullopt;
     const auto second = first ? FindB(*two, first->arguments_end) : std::nullopt;
     if (!second) return FindAroundOne(*opening, *one, turn_end);
@@ -394,17 +395,17 @@ class Learner {
     const auto one = FindA(one_);
     if (!one) return opening_;
     const std::string before = WithIdMarks(one_.substr(0, one->name_begin));
-    const auto told = Render(kText, "", {CallA()});
-    const size_t text = told ? told->find(kText) : std::string::npos;
+    const auto told = Render(probe::kText, "", {probe::CallA()});
+    const size_t text = told ? told->find(probe::kText) : std::string::npos;
     const auto call = told ? FindA(*told) : std::nullopt;
     std::string opening;
     if (call && text != std::string::npos && text < call->name_begin) {
-      const size_t begin = text + kText.size();
+      const size_t begin = text + probe::kText.size();
       const std::string behind = WithIdMarks(told->substr(begin, call->name_begin - begin));
       opening = behind.substr(behind.size() - CommonEnd(before, behind));
     } else {
       // The template omits the text or writes it after the calls.
-      const auto plain = Render(kText, "", {});
+      const auto plain = Render(probe::kText, "", {});
       if (!plain) return opening_;
       opening = before.substr(
           std::max(CommonBegin(before, *plain), CommonBegin(before, GenerationPrompt())));
@@ -483,9 +484,9 @@ class Learner {
       const auto object = ParseLimitedJson(one_.substr(begin, end - begin), "probe");
       if (!object || !object->is_object()) continue;
       for (const auto& [key, value] : object->items()) {
-        if (value == Json(CallA().name)) learned_.name_key = key;
-        if (value == CallA().arguments) learned_.arguments_key = key;
-        if (value == Json(CallA().id)) learned_.id_key = key;
+        if (value == Json(probe::CallA().name)) learned_.name_key = key;
+        if (value == probe::CallA().arguments) learned_.arguments_key = key;
+        if (value == Json(probe::CallA().id)) learned_.id_key = key;
       }
       if (!learned_.name_key.empty() && !learned_.arguments_key.empty()) break;
       learned_.name_key.clear();
@@ -505,14 +506,14 @@ class Learner {
     const std::string& open =
         learned_.block_open.empty() ? learned_.call_open : learned_.block_open;
     const std::vector<std::string> parts = SyntaxParts(open);
-    if (parts.empty() || !IsMark(parts[0])) return false;
+    if (parts.empty() || !IsTagMark(parts[0])) return false;
     return learned_.arguments == LearnedCalls::Arguments::kJson ||
            (!SyntaxParts(learned_.call_close).empty() &&
             !SyntaxParts(learned_.string_open).empty());
   }
 
   // Returns a probe's call in the learned notation; for JSON, copies the form from `text`.
-  WrittenCall Write(const ProbeCall& call, std::string_view text, const Spot& spot,
+  WrittenCall Write(const probe::ProbeCall& call, std::string_view text, const Spot& spot,
                     size_t number) const {
     WrittenCall written{.id = learned_.id_is_counter ? std::to_string(number) : call.id,
                         .name = call.name};
@@ -528,11 +529,12 @@ class Learner {
     return written;
   }
 
-  bool IsIn(const std::optional<std::string>& text, const std::vector<ProbeCall>& calls) const {
+  bool IsIn(const std::optional<std::string>& text,
+            const std::vector<probe::ProbeCall>& calls) const {
     if (!text) return false;
     std::vector<WrittenCall> written;
     size_t from = 0;
-    for (const ProbeCall& call : calls) {
+    for (const probe::ProbeCall& call : calls) {
       const auto spot = &call == &calls[0] ? FindA(*text, from) : FindB(*text, from);
       if (!spot) return false;
       from = spot->arguments_end;
@@ -547,14 +549,15 @@ class Learner {
 
   // A template that omits a text or reasoning beside calls is not rejected for that.
   bool IsWrittenAgain() const {
-    if (!IsIn(one_, {CallA()})) return false;
-    if (learned_.several && !IsIn(Render("", "", {CallA(), CallB()}), {CallA(), CallB()})) {
+    if (!IsIn(one_, {probe::CallA()})) return false;
+    if (learned_.several &&
+        !IsIn(Render("", "", {probe::CallA(), probe::CallB()}), {probe::CallA(), probe::CallB()})) {
       return false;
     }
     for (const auto& [text, reasoning] : std::vector<std::pair<std::string_view, std::string_view>>{
-             {kText, ""}, {"", kReasoning}, {kText, kReasoning}}) {
-      const auto rendered = Render(text, reasoning, {CallA()});
-      if (rendered && !IsIn(rendered, {CallA()})) return false;
+             {probe::kText, ""}, {"", probe::kReasoning}, {probe::kText, probe::kReasoning}}) {
+      const auto rendered = Render(text, reasoning, {probe::CallA()});
+      if (rendered && !IsIn(rendered, {probe::CallA()})) return false;
     }
     return true;
   }
@@ -563,7 +566,7 @@ class Learner {
   LearnedCalls learned_;
   Tools tools_;
   bool followed_ = false;
-  std::string one_;  // CallA alone
+  std::string one_;  // probe::CallA alone
   std::optional<std::string> opening_;
   std::string behind_pairs_;  // the text after the last value and its end
 };

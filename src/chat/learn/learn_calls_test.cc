@@ -9,7 +9,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::learn_calls_test {
 namespace {
 
 std::string Learned(const std::string& source) {
@@ -70,4 +70,4 @@ TEST(LearnCalls, NothingIsLearnedOfWhatIsNotCertain) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::learn_calls_test

@@ -4,10 +4,10 @@
 #include <array>
 #include <cctype>
 
+#include "base/white_space.h"
+
 namespace cairn {
 namespace {
-
-constexpr std::string_view kSpace = " \t\r\n";
 
 std::string WriteArguments(const LearnedCalls& syntax, const WrittenCall& call) {
   if (syntax.arguments == LearnedCalls::Arguments::kJson) return call.json;
@@ -88,13 +88,12 @@ std::string_view NameOf(LearnedCalls::Id id) {
 }
 
 std::string_view NameOf(LearnedCalls::Strings strings) {
-  using Strings = LearnedCalls::Strings;
   switch (strings) {
-    case Strings::kRaw:
+    case LearnedCalls::Strings::kRaw:
       return "raw";
-    case Strings::kJson:
+    case LearnedCalls::Strings::kJson:
       return "JSON";
-    case Strings::kQuoted:
+    case LearnedCalls::Strings::kQuoted:
       return "quoted";
   }
   return "";
@@ -125,7 +124,7 @@ std::vector<std::string> SyntaxParts(std::string_view text) {
       end_part();
       continue;
     }
-    if (kSpace.find(text[at]) != std::string_view::npos) {
+    if (kLineSpace.find(text[at]) != std::string_view::npos) {
       end_part();
     } else {
       part += text[at];

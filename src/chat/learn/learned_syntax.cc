@@ -9,7 +9,6 @@ namespace cairn {
 namespace {
 
 constexpr size_t kStartBytesMin = 4;
-constexpr std::string_view kFunctions = "functions.";
 
 void Append(const SyntaxPartList& more, SyntaxPartList* parts) {
   parts->insert(parts->end(), more.begin(), more.end());
@@ -139,7 +138,8 @@ LearnedSyntax::LearnedSyntax(LearnedCalls learned)
     call_close.erase(0, call_close.find('}') + 1);
   }
   // Models leave the name space out, or write it where the template does not: see ReadName.
-  if (call_open.ends_with(kFunctions)) call_open.resize(call_open.size() - kFunctions.size());
+  if (call_open.ends_with(kFunctionsPrefix))
+    call_open.resize(call_open.size() - kFunctionsPrefix.size());
   const SyntaxPartList open = SyntaxParts(call_open);
   next = SyntaxParts(calls.between);
   Append(open, &next);

@@ -15,6 +15,9 @@
 
 namespace cairn {
 
+// Some models write it before a function's name, as their namespace of functions.
+inline constexpr std::string_view kFunctionsPrefix = "functions.";
+
 using SyntaxPartList = std::vector<std::string>;
 
 // Skips all parts, and white space before each.

@@ -9,7 +9,7 @@
 #include "testing/chat/parsed_answer.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::answer_parser_test {
 namespace {
 
 using test::AnswerCollector;
@@ -221,4 +221,4 @@ TEST(AnswerFormat, NamesTheTagsThatMayBeControlTokens) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::answer_parser_test

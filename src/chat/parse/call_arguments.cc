@@ -13,7 +13,7 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kDepthMax = JsonLimits().depth_max;
+constexpr size_t kArgumentsDepthMax = JsonLimits().depth_max;
 
 // Walks the beginning of an object once; what is open at its end is then closed.
 class ObjectCloser {
@@ -76,7 +76,7 @@ class ObjectCloser {
       ++at_;
       levels_.push_back({.is_object = c == '{'});
       next_ = c == '{' ? Next::kFirstKey : Next::kFirstItem;
-      return levels_.size() <= kDepthMax;
+      return levels_.size() <= kArgumentsDepthMax;
     }
     const size_t begin = at_;
     at_ = std::min(text_.find_first_of(",]} \t\r\n", at_), text_.size());

@@ -16,21 +16,21 @@ constexpr size_t kNumberBytesMax = 400;
 constexpr size_t kBareKeyBytesMax = 256;
 constexpr std::string_view kLostHalf = "\\ufffd";
 
-struct Literal {
+struct JsonLiteral {
   std::string_view written;
   std::string_view json;
 };
-constexpr std::array<Literal, 6> kLiterals = {{{"true", "true"},
-                                               {"false", "false"},
-                                               {"null", "null"},
-                                               {"True", "true"},
-                                               {"False", "false"},
-                                               {"None", "null"}}};
+constexpr std::array<JsonLiteral, 6> kLiterals = {{{"true", "true"},
+                                                   {"false", "false"},
+                                                   {"null", "null"},
+                                                   {"True", "true"},
+                                                   {"False", "false"},
+                                                   {"None", "null"}}};
 
-bool IsSpace(char c) {
+bool IsJsonSpace(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-bool IsDigit(char c) {
+bool IsJsonDigit(char c) {
   return c >= '0' && c <= '9';
 }
 bool IsWordByte(char c) {
@@ -43,7 +43,7 @@ bool BeginsNumber(std::string_view text) {
   size_t at = text.starts_with('-') ? 1 : 0;
   const auto digits = [&] {
     const size_t begin = at;
-    while (at < text.size() && IsDigit(text[at])) ++at;
+    while (at < text.size() && IsJsonDigit(text[at])) ++at;
     return at > begin;
   };
   const size_t first = at;
@@ -96,7 +96,7 @@ JsonMender::Status JsonMender::Take(char c) {
 // Takes a byte outside of strings, numbers and words.
 JsonMender::Status JsonMender::TakeBetween(char c) {
   if (state_ == State::kStart) return c == '{' ? Open(c) : Status::kInvalid;
-  if (IsSpace(c)) return TakeSpace(c);
+  if (IsJsonSpace(c)) return TakeSpace(c);
   switch (state_) {
     case State::kFirstKey:
     case State::kKey:
@@ -132,7 +132,7 @@ JsonMender::Status JsonMender::BeginKey(char c) {
   if (++open_.back().keys > JsonLimits().object_keys_max) return Status::kInvalid;
   is_key_ = true;
   if (c == '"' || c == '\'' || (!quote_.empty() && c == quote_[0])) return BeginString(c);
-  if (!MayBeInBareKey(c) || (quote_.empty() && IsDigit(c))) return Status::kInvalid;
+  if (!MayBeInBareKey(c) || (quote_.empty() && IsJsonDigit(c))) return Status::kInvalid;
   WriteComma(false);
   TellMember(Member::kKeyBegin);
   mended_ = mended_ || quote_.empty();
@@ -149,7 +149,7 @@ JsonMender::Status JsonMender::BeginValue(char c) {
   is_key_ = false;
   if (c == '"' || c == '\'' || (!quote_.empty() && c == quote_[0])) return BeginString(c);
   if (c == '{' || c == '[') return Open(c);
-  if (c == '-' || IsDigit(c)) {
+  if (c == '-' || IsJsonDigit(c)) {
     WriteComma(false);
     TellMember(Member::kValueBegin);
     Write({&c, 1});
@@ -157,7 +157,7 @@ JsonMender::Status JsonMender::BeginValue(char c) {
     state_ = State::kNumber;
     return Status::kMore;
   }
-  for (const Literal& literal : kLiterals) {
+  for (const JsonLiteral& literal : kLiterals) {
     if (c != literal.written[0]) continue;
     WriteComma(false);
     unwritten_bytes_ = 1;
@@ -252,7 +252,7 @@ JsonMender::Status JsonMender::TakeEscape(char c) {
     return Status::kMore;
   }
   // An escape of another language has more than one meaning.
-  if (c == 'x' || c == 'U' || IsDigit(c)) return Status::kInvalid;
+  if (c == 'x' || c == 'U' || IsJsonDigit(c)) return Status::kInvalid;
   mended_ = true;
   if (c != '\'') Write("\\\\");
   WriteInString(c);
@@ -294,7 +294,7 @@ void JsonMender::LoseHalf() {
 }
 
 JsonMender::Status JsonMender::TakeInNumber(char c) {
-  if (IsDigit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-') {
+  if (IsJsonDigit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-') {
     token_ += c;
     if (token_.size() > kNumberBytesMax || !BeginsNumber(token_)) return Status::kInvalid;
     Write({&c, 1});
@@ -326,7 +326,7 @@ JsonMender::Status JsonMender::TakeInBareKey(char c) {
     EndString();
     return Take(c);
   }
-  if (IsSpace(c)) {
+  if (IsJsonSpace(c)) {
     space_ += c;
     return space_.size() > kBareKeyBytesMax ? Status::kInvalid : Status::kMore;
   }

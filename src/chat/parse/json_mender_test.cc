@@ -10,7 +10,7 @@
 
 #include "chat/parse/limited_json.h"
 
-namespace cairn {
+namespace cairn::json_mender_test {
 namespace {
 
 using Status = JsonMender::Status;
@@ -153,4 +153,4 @@ TEST(JsonMender, WritesJsonOrNothingThatEnds) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::json_mender_test

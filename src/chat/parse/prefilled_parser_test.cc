@@ -6,7 +6,7 @@
 
 #include "testing/chat/parsed_answer.h"
 
-namespace cairn {
+namespace cairn::prefilled_parser_test {
 namespace {
 
 using test::AnswerCollector;
@@ -73,4 +73,4 @@ TEST(PrefilledParser, HarmonysChannelsGoOn) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prefilled_parser_test

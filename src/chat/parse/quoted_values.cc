@@ -10,8 +10,6 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kKeyBytesMax = 256;
-
 class QuotedReader {
  public:
   QuotedReader(std::string_view text, std::string_view quote) : text_(text), quote_(quote) {}
@@ -56,7 +54,7 @@ class QuotedReader {
     if (scan == Scan::kNotHere) {
       const size_t end = text_.find_first_of(":,{}[]\n", *at);
       if (end == std::string_view::npos) {
-        return text_.size() - *at > kKeyBytesMax ? Scan::kNotHere : Scan::kMore;
+        return text_.size() - *at > kQuotedKeyBytesMax ? Scan::kNotHere : Scan::kMore;
       }
       if (end == *at) return Scan::kNotHere;
       *json += JsonString(text_.substr(*at, end - *at));

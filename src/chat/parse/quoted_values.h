@@ -13,6 +13,9 @@
 
 namespace cairn {
 
+// The longest name of a member that is read.
+inline constexpr size_t kQuotedKeyBytesMax = 256;
+
 // Skips a value. A number or word at the text's end may continue. The nesting limit is that for
 // JSON from a client.
 Scan TakeQuotedValue(std::string_view text, std::string_view quote, size_t* at, std::string* json);

@@ -7,11 +7,10 @@
 #include <utility>
 
 #include "base/utf8.h"
+#include "base/white_space.h"
 
 namespace cairn {
 namespace {
-
-constexpr std::string_view kLineSpace = " \t\r\n";
 
 // Returns the number of bytes at the end of `text` that are an incomplete beginning of `tag`.
 size_t TagBegun(std::string_view text, std::string_view tag) {
@@ -37,7 +36,7 @@ std::vector<uint32_t> Characters(std::string_view text) {
   return characters;
 }
 
-std::string Escaped(uint32_t character) {
+std::string EscapedCharacter(uint32_t character) {
   std::array<char, 16> text{};
   std::snprintf(text.data(), text.size(), "\\U%08X", static_cast<unsigned>(character));
   return text.data();
@@ -205,9 +204,9 @@ std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view con
   std::sort(letters.begin(), letters.end());
   letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
   std::string others;
-  for (const uint32_t letter : letters) others += Escaped(letter);
+  for (const uint32_t letter : letters) others += EscapedCharacter(letter);
   std::string open;
-  for (const uint32_t character : Characters(tags.open)) open += Escaped(character);
+  for (const uint32_t character : Characters(tags.open)) open += EscapedCharacter(character);
 
   std::string text(content_rules);
   text += "\n" + std::string(kAnswerRule) + " ::= ";
@@ -215,7 +214,8 @@ std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view con
   for (size_t matched = 0; matched < close.size(); ++matched) {
     text += rule(matched) + " ::= [^" + others + "] " + rule(0);
     for (const uint32_t letter : letters) {
-      text += " | \"" + Escaped(letter) + "\" " + rule(MatchedAfter(close, matched, letter));
+      text +=
+          " | \"" + EscapedCharacter(letter) + "\" " + rule(MatchedAfter(close, matched, letter));
     }
     text += "\n";
   }

@@ -15,16 +15,11 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kReasoningMark = "ReasoningNeedle";
-constexpr std::string_view kSpace = " \t\r\n";
 constexpr size_t kTagBytesMax = 64;
 
 // The brackets around control tokens.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kBrackets = {
     {{"<", ">"}, {"[", "]"}, {"◁", "▷"}}};
-
-bool Contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
 
 // Returns the bracketed text at the beginning of `text`, such as "<think>" or "<|im_end|>", or an
 // empty view.
@@ -80,7 +75,7 @@ std::optional<ReasoningTags> NamedTags(std::string_view before, std::string_view
   const size_t name_begin = name_end.find_last_of(">]") + 1;
   const std::string_view name = name_end.substr(name_begin);
   const std::string_view begin = BracketedAtEnd(name_end.substr(0, name_begin));
-  const bool is_name = !name.empty() && name.find_first_of(kSpace) == std::string_view::npos;
+  const bool is_name = !name.empty() && name.find_first_of(kLineSpace) == std::string_view::npos;
   const std::string rest = std::string(name) + std::string(last);
   if (!is_name || begin.empty() || !after.substr(first.size()).starts_with(rest)) {
     return std::nullopt;
@@ -103,7 +98,8 @@ std::optional<ReasoningTags> TagsAround(std::string_view rendered) {
   for (size_t open = before.size(); open-- > from;) {
     if (BracketedAt(before.substr(open)).empty()) continue;
     const std::string_view tag = before.substr(open);
-    if (tag.find_first_of(kSpace) != std::string_view::npos || tag == close) return std::nullopt;
+    if (tag.find_first_of(kLineSpace) != std::string_view::npos || tag == close)
+      return std::nullopt;
     return ReasoningTags{std::string(tag), std::string(close), true};
   }
   return std::nullopt;
@@ -153,7 +149,7 @@ Message Reasoned(bool calls) {
   return message;
 }
 
-Tools ProbeTools() {
+Tools TagsProbeTools() {
   const Json parameters = {{"type", "object"},
                            {"properties", {{"key_needle", {{"type", "string"}}}}}};
   const Json function = {
@@ -165,7 +161,7 @@ std::optional<ReasoningTags> TagsRendered(const ChatTemplate& chat_template, boo
                                           std::string_view kwargs) {
   Conversation conversation{.messages = {{.role = Role::kUser, .content = "UserNeedle"}},
                             .template_kwargs_json = std::string(kwargs)};
-  if (calls) conversation.tools = ProbeTools();
+  if (calls) conversation.tools = TagsProbeTools();
   const auto question = chat_template.Render(conversation, false);
   conversation.messages.push_back(Reasoned(calls));
   const auto rendered = chat_template.Render(conversation, false);

@@ -11,7 +11,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::reasoning_tags_test {
 namespace {
 
 using namespace test;  // NOLINT: the templates read better
@@ -83,4 +83,4 @@ TEST(ReasoningTags, MayHaveControlTokensInThem) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::reasoning_tags_test

@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace cairn {
+namespace cairn::reasoning_test {
 namespace {
 
 struct Parts {
@@ -155,4 +155,4 @@ TEST(FindReasoning, ATagWithoutItsPartnerIsText) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::reasoning_test

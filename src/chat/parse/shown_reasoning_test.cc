@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cairn {
+namespace cairn::shown_reasoning_test {
 namespace {
 
 // The deltas of an answer that arrives byte by byte: reasoning in brackets, then the rest.
@@ -77,4 +77,4 @@ TEST(PlainParser, TakesEverythingAsContent) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::shown_reasoning_test

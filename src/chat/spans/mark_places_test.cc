@@ -2,7 +2,7 @@
 
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::mark_places_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -94,4 +94,4 @@ TEST(MarkPlaces, AreNoneWithoutMarks) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::mark_places_test

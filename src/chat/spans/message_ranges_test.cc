@@ -3,7 +3,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::message_ranges_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -136,4 +136,4 @@ TEST(MessageRanges, FollowEachOtherInEveryFamilysPrompt) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::message_ranges_test

@@ -7,7 +7,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::open_message_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -117,4 +117,4 @@ TEST(OpenMessage, AListOfMarksCostsNoSearchForEachOfThem) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::open_message_test

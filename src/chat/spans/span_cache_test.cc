@@ -12,7 +12,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::span_cache_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -240,4 +240,4 @@ TEST(SpanCache, KnowsPromptsWithTextsThatSpellSpecialTokens) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::span_cache_test

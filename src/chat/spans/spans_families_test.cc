@@ -13,7 +13,7 @@
 #include "testing/base/golden_file.h"
 #include "testing/chat/family_templates.h"
 
-namespace cairn {
+namespace cairn::spans_families_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -122,4 +122,4 @@ TEST(SpansOfFamilies, HavePromptsThatAnotherEngineCanMake) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::spans_families_test

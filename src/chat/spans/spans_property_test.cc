@@ -16,7 +16,7 @@
 #include "chat/template/prompt_text.h"
 #include "testing/chat/family_templates.h"
 
-namespace cairn {
+namespace cairn::spans_property_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -179,4 +179,4 @@ RC_GTEST_PROP(SpansProperty, AreRightOrUnknownWhileConversationsGrow, ()) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::spans_property_test

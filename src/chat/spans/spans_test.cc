@@ -5,7 +5,7 @@
 #include "base/white_space.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::spans_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -217,4 +217,4 @@ TEST(Spans, HoldForRandomConversationsOnEveryTemplate) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::spans_test

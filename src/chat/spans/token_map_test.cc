@@ -4,7 +4,7 @@
 
 #include <random>
 
-namespace cairn {
+namespace cairn::token_map_test {
 namespace {
 
 using Pieces = std::vector<std::string>;
@@ -93,4 +93,4 @@ TEST(TokenMap, EqualsANaiveWalkOnRandomTexts) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::token_map_test

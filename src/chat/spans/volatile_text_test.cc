@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+namespace cairn::volatile_text_test {
 namespace {
 
 Message User(const std::string& content) {
@@ -169,4 +169,4 @@ TEST(VolatileText, AutoIsFoundAroundAPlaceInAText) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::volatile_text_test

@@ -7,7 +7,7 @@
 #include "testing/base/golden_file.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::builtin_templates_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -128,4 +128,4 @@ TEST(BuiltinTemplates, Llama3RendersHeadersToolsAndTheirAnswers) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::builtin_templates_test

@@ -28,11 +28,7 @@ constexpr std::string_view kSecondPart = "SecondPartNeedle";
 constexpr const char* kShortId = "call00001";
 constexpr const char* kLongId = "call_0123456789";
 
-bool Contains(std::string_view text, std::string_view needle) {
-  return text.find(needle) != std::string_view::npos;
-}
-
-Tools ProbeTools() {
+Tools CapsProbeTools() {
   const Json parameters = {{"type", "object"},
                            {"properties", {{"arg", {{"type", "string"}}}}},
                            {"required", Json::array({"arg"})}};
@@ -51,7 +47,7 @@ class CapsProbe {
     }
     caps_.system_role = ShowsLeading("system");
     caps_.developer_role = Contains(source, "developer") && ShowsLeading("developer");
-    caps_.tools = Contains(Text(Json::array({User()}), ProbeTools()), kTool);
+    caps_.tools = Contains(Text(Json::array({User()}), CapsProbeTools()), kTool);
     caps_.tools_move = caps_.tools && MovesTools();
     FindCallShape();
     caps_.results_beside_calls = Contains(source, "tool_responses") && TakesResultsBesideCalls();
@@ -87,8 +83,8 @@ class CapsProbe {
 
   // Whether a second question takes the tools away from the first.
   bool MovesTools() const {
-    const std::string text =
-        Text(Json::array({User(), Said("assistant", kReply), Said("user", kLast)}), ProbeTools());
+    const std::string text = Text(
+        Json::array({User(), Said("assistant", kReply), Said("user", kLast)}), CapsProbeTools());
     return !text.empty() && text.find(kTool) > text.find(kReply);
   }
 

@@ -5,7 +5,7 @@
 #include "chat/template/template_source.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::chat_template_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -328,4 +328,4 @@ TEST(ChatTemplate, RendersTheSameFromManyThreadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::chat_template_test

@@ -290,7 +290,7 @@ constexpr std::array<TurnFormat, 51> kFormats = {{
 }};
 
 // A text as a literal of Jinja.
-std::string Literal(std::string_view text) {
+std::string TextLiteral(std::string_view text) {
   std::string literal = "'";
   for (const char c : text) {
     if (c == '\n') {
@@ -305,22 +305,22 @@ std::string Literal(std::string_view text) {
 
 std::string SourceOf(const TurnFormat& format) {
   const auto around = [](const Around& texts, const std::string& content) {
-    return Literal(texts.before) + " + " + content + " + " + Literal(texts.after);
+    return TextLiteral(texts.before) + " + " + content + " + " + TextLiteral(texts.after);
   };
   const std::string content = "(message.content or '')";
   const std::string system = around(format.system, content);
-  return "{%- set state = namespace(system='', begun=false) %}{{- " + Literal(format.begin) +
+  return "{%- set state = namespace(system='', begun=false) %}{{- " + TextLiteral(format.begin) +
          " }}{%- if not messages or messages[0].role != 'system' %}{{- " +
-         Literal(format.no_system) +
+         TextLiteral(format.no_system) +
          " }}{%- endif %}{%- for message in messages %}{%- if message.role == 'system' %}" +
          (format.system_in_user ? "{%- set state.system = state.system + " + system + " %}"
                                 : "{{- " + system + " }}{%- set state.begun = true %}") +
          "{%- elif message.role == 'assistant' %}{{- " + around(format.answer, content) +
-         " }}{%- set state.begun = true %}{%- else %}{{- (" + Literal(format.between) +
+         " }}{%- set state.begun = true %}{%- else %}{{- (" + TextLiteral(format.between) +
          " if state.begun else '') + " + around(format.user, "state.system + " + content) +
          " }}{%- set state.system = '' %}{%- set state.begun = true %}{%- endif %}"
          "{%- endfor %}{%- if add_generation_prompt %}{{- " +
-         Literal(format.generation) + " }}{%- endif %}";
+         TextLiteral(format.generation) + " }}{%- endif %}";
 }
 
 }  // namespace

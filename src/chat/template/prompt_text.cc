@@ -16,7 +16,7 @@ namespace {
 
 // Characters of a private use area: neither white space nor letters, and JSON leaves them as they
 // are. Sixteen digits, one that ends a stand-in, and one at both edges of the stem.
-constexpr size_t kDigits = 16;
+constexpr size_t kPrivateDigits = 16;
 constexpr size_t kStemEdge = 17;
 constexpr size_t kCharacterBytes = 4;
 
@@ -29,8 +29,8 @@ std::string PrivateCharacter(size_t value) {
 std::string Digits(uint64_t value) {
   std::string digits;
   do {
-    digits += PrivateCharacter(value % kDigits);
-    value /= kDigits;
+    digits += PrivateCharacter(value % kPrivateDigits);
+    value /= kPrivateDigits;
   } while (value != 0);
   return digits;
 }
@@ -267,7 +267,7 @@ class StandIns {
   std::string StandInFor(Original original) {
     const auto [known, is_new] = numbers_.emplace(original.text, originals_.size());
     if (is_new) originals_.push_back(std::move(original));
-    return stem_ + Digits(known->second) + PrivateCharacter(kDigits);
+    return stem_ + Digits(known->second) + PrivateCharacter(kPrivateDigits);
   }
 
   // The size of the stand-in that `text` begins with and what it stands for; null when a template
@@ -278,12 +278,12 @@ class StandIns {
     for (size_t at = stem_.size(); at + kCharacterBytes <= text.size(); at += kCharacterBytes) {
       const size_t value = static_cast<unsigned char>(text[at + kCharacterBytes - 1]) - 0x80U;
       if (text.substr(at, kCharacterBytes) != PrivateCharacter(value)) break;
-      if (value == kDigits && number < originals_.size()) {
+      if (value == kPrivateDigits && number < originals_.size()) {
         return {at + kCharacterBytes, &originals_[number]};
       }
-      if (value >= kDigits || weight > originals_.size()) break;
+      if (value >= kPrivateDigits || weight > originals_.size()) break;
       number += value * weight;
-      weight *= kDigits;
+      weight *= kPrivateDigits;
     }
     return {stem_.size(), nullptr};
   }

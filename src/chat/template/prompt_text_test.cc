@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::prompt_text_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -206,4 +206,4 @@ TEST(PromptText, WhateverIsSplicedInNoSpecialTextOfAClientIsLeftOutsideTheLitera
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prompt_text_test

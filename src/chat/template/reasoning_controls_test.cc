@@ -5,7 +5,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::reasoning_controls_test {
 namespace {
 
 using namespace test;  // NOLINT: the templates read better
@@ -126,4 +126,4 @@ TEST(ReasoningControls, OfTwoValuesTheLaterOneHolds) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::reasoning_controls_test

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace cairn {
 namespace {
 
@@ -44,16 +46,6 @@ bool IsNameByte(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
-// A character of the Basic Multilingual Plane as UTF-8; half of a surrogate pair is none.
-std::string Utf8(uint32_t code) {
-  if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;
-  if (code < 0x80) return std::string(1, static_cast<char>(code));
-  std::string out(1,
-                  static_cast<char>(code < 0x800 ? 0xC0U | (code >> 6U) : 0xE0U | (code >> 12U)));
-  if (code >= 0x800) out += static_cast<char>(0x80U | ((code >> 6U) & 0x3FU));
-  return out + static_cast<char>(0x80U | (code & 0x3FU));
-}
-
 // A text in quotes with \xHH and \uHHHH, which the engine does not know, replaced.
 std::string WithoutCodes(std::string_view quoted) {
   std::string out;
@@ -73,9 +65,11 @@ std::string WithoutCodes(std::string_view quoted) {
       ++i;
       continue;
     }
-    const auto code = static_cast<uint32_t>(std::stoul(hex, nullptr, 16));
+    auto code = static_cast<uint32_t>(std::stoul(hex, nullptr, 16));
     if (code == '\\' || code == static_cast<unsigned char>(quoted.front())) out += '\\';
-    out += Utf8(code);
+    // Half of a surrogate pair is no character.
+    if (code >= 0xD800 && code < 0xE000) code = 0xFFFD;
+    AppendUtf8(code, &out);
     i += 1 + digits;
   }
   return out;

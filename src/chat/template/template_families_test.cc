@@ -8,7 +8,7 @@
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::template_families_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -189,4 +189,4 @@ TEST(TemplateFamilies, AnAnswerThatWasCutAnywhereComesBack) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::template_families_test

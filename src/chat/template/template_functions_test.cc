@@ -8,7 +8,7 @@
 
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::template_functions_test {
 namespace {
 
 std::string Shown(const std::string& source) {
@@ -84,4 +84,4 @@ TEST(TemplateFunctions, FailWithASentence) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::template_functions_test

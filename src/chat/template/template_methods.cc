@@ -21,12 +21,12 @@ using Texts = std::vector<std::string>;
 
 constexpr std::string_view kSpaces = " \t\n\r\f\v";
 
-std::string TextOf(const Value& value, const char* method) {
+std::string MethodText(const Value& value, const char* method) {
   if (value.is_string()) return value.to_str();
   throw std::runtime_error(std::string(method) + " is a method of texts");
 }
 
-Value ListOf(const Texts& texts) {
+Value TemplateList(const Texts& texts) {
   Value list = Value::array();
   for (const std::string& text : texts) list.push_back(text);
   return list;
@@ -70,15 +70,15 @@ Texts SplitAt(std::string_view text, std::string_view mark, int64_t cuts_max, bo
 
 Value SplitText(ArgumentsValue& args, const char* method, bool from_right) {
   args.expectArgs(method, {1, 3}, {0, 2});
-  const std::string text = TextOf(args.args[0], method);
+  const std::string text = MethodText(args.args[0], method);
   const Value mark = Argument(args, 1, "sep");
   const Value cuts = Argument(args, 2, "maxsplit");
   const int64_t cuts_max = cuts.is_null() ? -1 : cuts.to_int();
   if (mark.is_string() && mark.to_str().empty()) throw std::runtime_error("split at an empty text");
   Texts parts = mark.is_null() ? SplitAtSpaces(text, cuts_max, from_right)
-                               : SplitAt(text, TextOf(mark, method), cuts_max, from_right);
+                               : SplitAt(text, MethodText(mark, method), cuts_max, from_right);
   if (from_right) std::reverse(parts.begin(), parts.end());
-  return ListOf(parts);
+  return TemplateList(parts);
 }
 
 Value Split(const ContextPtr&, ArgumentsValue& args) {
@@ -90,22 +90,22 @@ Value RightSplit(const ContextPtr&, ArgumentsValue& args) {
 
 Value SplitLines(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("splitlines", {1, 1}, {0, 0});
-  const std::string text = TextOf(args.args[0], "splitlines");
+  const std::string text = MethodText(args.args[0], "splitlines");
   Texts lines;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find_first_of("\r\n", begin), text.size());
     lines.push_back(text.substr(begin, end - begin));
     begin = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
   }
-  return ListOf(lines);
+  return TemplateList(lines);
 }
 
-Value Join(const ContextPtr&, ArgumentsValue& args) {
+Value JoinMethod(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("join", {2, 2}, {0, 0});
-  const std::string between = TextOf(args.args[0], "join");
+  const std::string between = MethodText(args.args[0], "join");
   std::string out;
   args.args[1].for_each([&, first = true](Value& item) mutable {
-    out += (first ? "" : between) + TextOf(item, "join");
+    out += (first ? "" : between) + MethodText(item, "join");
     first = false;
   });
   return out;
@@ -113,7 +113,7 @@ Value Join(const ContextPtr&, ArgumentsValue& args) {
 
 // {} and {0} and {name}; conversions and widths are not known.
 Value Format(const ContextPtr& context, ArgumentsValue& args) {
-  const std::string form = TextOf(args.args.empty() ? Value() : args.args[0], "format");
+  const std::string form = MethodText(args.args.empty() ? Value() : args.args[0], "format");
   std::string out;
   size_t next = 1;
   for (size_t i = 0; i < form.size(); ++i) {
@@ -142,11 +142,11 @@ Value Format(const ContextPtr& context, ArgumentsValue& args) {
 
 Value Find(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("find", {2, 2}, {0, 0});
-  const size_t at = TextOf(args.args[0], "find").find(TextOf(args.args[1], "find"));
+  const size_t at = MethodText(args.args[0], "find").find(MethodText(args.args[1], "find"));
   return at == std::string::npos ? int64_t{-1} : static_cast<int64_t>(at);
 }
 
-Value Values(const ContextPtr&, ArgumentsValue& args) {
+Value ValuesMethod(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("values", {1, 1}, {0, 0});
   Value object = args.args[0];
   if (!object.is_object()) throw std::runtime_error("values is a method of objects");
@@ -157,24 +157,24 @@ Value Values(const ContextPtr&, ArgumentsValue& args) {
 
 Value RemovePrefix(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("removeprefix", {2, 2}, {0, 0});
-  const std::string text = TextOf(args.args[0], "removeprefix");
-  const std::string prefix = TextOf(args.args[1], "removeprefix");
+  const std::string text = MethodText(args.args[0], "removeprefix");
+  const std::string prefix = MethodText(args.args[1], "removeprefix");
   return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
 }
 
 Value RemoveSuffix(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("removesuffix", {2, 2}, {0, 0});
-  const std::string text = TextOf(args.args[0], "removesuffix");
-  const std::string suffix = TextOf(args.args[1], "removesuffix");
+  const std::string text = MethodText(args.args[0], "removesuffix");
+  const std::string suffix = MethodText(args.args[1], "removesuffix");
   return text.ends_with(suffix) ? text.substr(0, text.size() - suffix.size()) : text;
 }
 
 // As many as the last argument says, from the left.
-Value Replace(const ContextPtr&, ArgumentsValue& args) {
+Value ReplaceMethod(const ContextPtr&, ArgumentsValue& args) {
   args.expectArgs("replace", {3, 4}, {0, 1});
-  const std::string text = TextOf(args.args[0], "replace");
-  const std::string from = TextOf(args.args[1], "replace");
-  const std::string to = TextOf(args.args[2], "replace");
+  const std::string text = MethodText(args.args[0], "replace");
+  const std::string from = MethodText(args.args[1], "replace");
+  const std::string to = MethodText(args.args[2], "replace");
   const Value count = Argument(args, 3, "count");
   int64_t left = count.is_null() ? -1 : count.to_int();
   if (from.empty()) return text;
@@ -198,13 +198,13 @@ void DefineTemplateMethods(minja::Context* context) {
   define("split", Split);
   define("rsplit", RightSplit);
   define("splitlines", SplitLines);
-  define("join", Join);
+  define("join", JoinMethod);
   define("format", Format);
   define("find", Find);
-  define("values", Values);
+  define("values", ValuesMethod);
   define("removeprefix", RemovePrefix);
   define("removesuffix", RemoveSuffix);
-  define("replace", Replace);
+  define("replace", ReplaceMethod);
 }
 
 }  // namespace cairn

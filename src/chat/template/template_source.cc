@@ -19,7 +19,7 @@ constexpr size_t kTagCodeBytesMax = 16 * 1024;
 constexpr std::string_view kBlockOpeners[] = {"if", "for", "macro", "call", "filter"};
 
 // The first word of a tag, after the marks that control white space.
-std::string_view Keyword(std::string_view tag) {
+std::string_view TagKeyword(std::string_view tag) {
   const size_t begin = tag.find_first_not_of("-~+ \t\r\n");
   if (begin == std::string_view::npos) return {};
   const size_t end = tag.find_first_of(" \t\r\n-~%(", begin);
@@ -38,7 +38,7 @@ struct Segment {
   std::vector<std::string> carried = {};
 };
 
-bool IsMark(char c) {
+bool IsTrimMark(char c) {
   return c == '-' || c == '~' || c == '+';
 }
 
@@ -72,11 +72,11 @@ class SourceScan {
   void Add(Segment::Kind kind, size_t begin, bool closed) {
     Segment segment{.kind = kind, .source = source_.substr(begin, at_ - begin), .closed = closed};
     segment.code = segment.source.substr(2, segment.source.size() - (closed ? 4 : 2));
-    if (!segment.code.empty() && IsMark(segment.code.front())) {
+    if (!segment.code.empty() && IsTrimMark(segment.code.front())) {
       segment.strips_before = segment.code.front() == '-';
       segment.code.remove_prefix(1);
     }
-    if (closed && !segment.code.empty() && IsMark(segment.code.back())) {
+    if (closed && !segment.code.empty() && IsTrimMark(segment.code.back())) {
       segment.strips_behind = segment.code.back() == '-';
       segment.code.remove_suffix(1);
     }
@@ -120,7 +120,7 @@ class SourceScan {
     }
     at_ = std::min(at_, source_.size());
     Add(block ? Segment::Kind::kBlock : Segment::Kind::kPrint, begin, closed);
-    return block ? CountBlock(Keyword(segments_.back().code)) : Status{};
+    return block ? CountBlock(TagKeyword(segments_.back().code)) : Status{};
   }
 
   Status CountBlock(std::string_view keyword) {
@@ -163,7 +163,7 @@ class LoopScan {
     for (size_t i = 0; i < segments_.size(); ++i) {
       const Segment& segment = segments_[i];
       if (segment.kind == Segment::Kind::kPrint) Read(segment.code);
-      if (segment.kind == Segment::Kind::kBlock) Block(i, Keyword(segment.code));
+      if (segment.kind == Segment::Kind::kBlock) Block(i, TagKeyword(segment.code));
     }
   }
 

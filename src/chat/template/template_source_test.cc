@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cairn {
+namespace cairn::template_source_test {
 namespace {
 
 std::string Prepared(const std::string& source) {
@@ -79,4 +79,4 @@ TEST(TemplateSource, ReadsToTheEndOfTagsThatNeverClose) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::template_source_test

@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view kBetween = "\n\n";
+constexpr std::string_view kBetweenTurns = "\n\n";
 constexpr size_t kShortIdSize = 9;
 
 bool IsInstruction(const Message& message) {
@@ -24,7 +24,7 @@ bool IsInstruction(const Message& message) {
 // `more` behind `text`, a blank line between them where both have something to show.
 void AppendText(std::string_view more, std::string* text) {
   if (more.empty()) return;
-  if (!text->empty()) *text += kBetween;
+  if (!text->empty()) *text += kBetweenTurns;
   *text += more;
 }
 

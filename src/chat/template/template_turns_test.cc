@@ -4,7 +4,7 @@
 
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::template_turns_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -167,4 +167,4 @@ TEST(TemplateTurns, NameTheMessageThatEachBeganAs) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::template_turns_test

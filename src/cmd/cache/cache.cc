@@ -38,7 +38,7 @@ constexpr const char* kFooter =
     "  cairn cache import talk.cairns             import it into another machine's folder\n"
     "  cairn cache rm --model 91bc                remove all objects of one model";
 
-constexpr std::array<std::pair<CacheCommand, const char*>, 8> kNames = {{
+constexpr std::array<std::pair<CacheCommand, const char*>, 8> kCommandNames = {{
     {CacheCommand::kList, "ls"},
     {CacheCommand::kShow, "show"},
     {CacheCommand::kVerify, "verify"},
@@ -49,8 +49,8 @@ constexpr std::array<std::pair<CacheCommand, const char*>, 8> kNames = {{
     {CacheCommand::kImport, "import"},
 }};
 
-const char* NameOf(CacheCommand command) {
-  for (const auto& [known, name] : kNames) {
+const char* CommandName(CacheCommand command) {
+  for (const auto& [known, name] : kCommandNames) {
     if (known == command) return name;
   }
   return "";
@@ -58,7 +58,7 @@ const char* NameOf(CacheCommand command) {
 
 CLI::App* AddCommand(CLI::App* cache, CacheCommand command, const std::string& about,
                      CacheCommandOptions* options) {
-  CLI::App* const added = cache->add_subcommand(NameOf(command), about);
+  CLI::App* const added = cache->add_subcommand(CommandName(command), about);
   added->callback([options, command] { options->command = command; });
   added->add_option("--cache-dir", options->folder, "Cache folder, as given to cairn serve")
       ->default_str("cairn in $XDG_CACHE_HOME or in ~/.cache");
@@ -211,7 +211,7 @@ int RunCache(const CacheCommandOptions& options) {
 int RunCacheOn(Fs* fs, int64_t now_ns, const CacheCommandOptions& options) {
   const Result<int> code = RunCommand({options, fs, now_ns});
   if (code) return *code;
-  std::fprintf(stderr, "cairn cache %s: %s\n", NameOf(options.command),
+  std::fprintf(stderr, "cairn cache %s: %s\n", CommandName(options.command),
                code.error().message.c_str());
   return 1;
 }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/number_text.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
 #include "store/disk/disk_files.h"
@@ -16,7 +17,6 @@ namespace cairn {
 namespace {
 
 constexpr double kNsPerDay = 24 * 3600 * kNsPerSecond;
-constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
 Removal RemovalOf(const ObjectFolder& folder, const FoundObject& object) {
   return {folder.PathOf(object), ToText(object.name), object.file_bytes};

@@ -12,16 +12,6 @@
 namespace cairn {
 namespace {
 
-struct Total {
-  uint64_t objects = 0;
-  uint64_t bytes = 0;
-
-  void Add(uint64_t file_bytes) {
-    ++objects;
-    bytes += file_bytes;
-  }
-};
-
 // Most recently used first.
 std::vector<const FoundObject*> Sorted(const FolderContents& contents, const std::string& model) {
   std::vector<const FoundObject*> objects;
@@ -34,22 +24,22 @@ std::vector<const FoundObject*> Sorted(const FolderContents& contents, const std
   return objects;
 }
 
-std::map<std::string, Total> TotalsByModel(const std::vector<const FoundObject*>& objects) {
-  std::map<std::string, Total> totals;
+std::map<std::string, ObjectTotal> TotalsByModel(const std::vector<const FoundObject*>& objects) {
+  std::map<std::string, ObjectTotal> totals;
   for (const FoundObject* const object : objects) totals[object->model].Add(object->file_bytes);
   return totals;
 }
 
-std::map<std::string, Total> TotalsByKind(const std::vector<const FoundObject*>& objects) {
-  std::map<std::string, Total> totals;
+std::map<std::string, ObjectTotal> TotalsByKind(const std::vector<const FoundObject*>& objects) {
+  std::map<std::string, ObjectTotal> totals;
   for (const FoundObject* const object : objects) {
     totals[std::string(KindName(object->header.kind))].Add(object->file_bytes);
   }
   return totals;
 }
 
-Total TotalOf(const std::vector<const FoundObject*>& objects) {
-  Total total;
+ObjectTotal TotalOf(const std::vector<const FoundObject*>& objects) {
+  ObjectTotal total;
   for (const FoundObject* const object : objects) total.Add(object->file_bytes);
   return total;
 }
@@ -66,7 +56,7 @@ void PrintListText(const CacheRun& run, const FolderContents& contents,
                     std::string(CodecName(object->header.codec))});
   }
   if (!objects.empty()) std::printf("%s\n", TableText(rows).c_str());
-  const Total total = TotalOf(objects);
+  const ObjectTotal total = TotalOf(objects);
   std::string kinds;
   for (const auto& [kind, of_kind] : TotalsByKind(objects)) {
     kinds += (kinds.empty() ? ": " : ", ") + CountText(of_kind.objects, kind) + " " +
@@ -89,7 +79,7 @@ void PrintListText(const CacheRun& run, const FolderContents& contents,
               CountText(contents.bad.size(), "file").c_str());
 }
 
-Json ModelJson(const FolderContents& contents, const std::string& model, const Total& total) {
+Json ModelJson(const FolderContents& contents, const std::string& model, const ObjectTotal& total) {
   Json json = {{"model", model}};
   const std::string name = ModelText(contents, model);
   if (!name.empty()) json["description"] = name;
@@ -100,7 +90,7 @@ Json ModelJson(const FolderContents& contents, const std::string& model, const T
 
 void PrintListJson(const CacheRun& run, const FolderContents& contents,
                    const std::vector<const FoundObject*>& objects) {
-  const Total total = TotalOf(objects);
+  const ObjectTotal total = TotalOf(objects);
   Json json = {{"cache_dir", run.options.folder},
                {"objects", Json::array()},
                {"models", Json::array()},
@@ -141,7 +131,7 @@ std::string PathText(const ObjectPath& path) {
   return path.whole ? "complete, " + count : "incomplete: " + path.gap;
 }
 
-struct Shown {
+struct ShownObject {
   const FolderContents& contents;
   const FoundObject& object;
   ObjectPath path;
@@ -149,63 +139,64 @@ struct Shown {
   std::string file;
 };
 
-void PrintLine(const char* name, const std::string& value) {
+void PrintField(const char* name, const std::string& value) {
   std::printf("%-16s %s\n", name, value.c_str());
 }
 
-void PrintKindText(const Shown& shown) {
+void PrintKindText(const ShownObject& shown) {
   const ObjectHeader& header = shown.object.header;
   switch (header.kind) {
     case ObjectKind::kSnapshot:
-      PrintLine("class", ClassText(header));
-      PrintLine("cold end", header.cold_end ? "yes: the end of a prompt of a cold run" : "no");
-      PrintLine("logits", header.logits_bytes > 0 ? BytesText(header.logits_bytes) : "none");
-      PrintLine("turns", header.turns > 0 ? std::to_string(header.turns) : "unknown");
+      PrintField("class", ClassText(header));
+      PrintField("cold end", header.cold_end ? "yes: the end of a prompt of a cold run" : "no");
+      PrintField("logits", header.logits_bytes > 0 ? BytesText(header.logits_bytes) : "none");
+      PrintField("turns", header.turns > 0 ? std::to_string(header.turns) : "unknown");
       break;
     case ObjectKind::kSegment:
-      PrintLine("begins in",
-                header.parent.empty() ? "none: it begins at 0" : ToText(header.parent));
-      PrintLine("answers", RangesText(header.answers));
+      PrintField("begins in",
+                 header.parent.empty() ? "none: it begins at 0" : ToText(header.parent));
+      PrintField("answers", RangesText(header.answers));
       break;
     case ObjectKind::kFullState:
-      PrintLine("on the grid to", std::to_string(header.clean));
-      PrintLine("runs", RunsText(header.runs));
-      PrintLine("answers", RangesText(header.answers));
+      PrintField("on the grid to", std::to_string(header.clean));
+      PrintField("runs", RunsText(header.runs));
+      PrintField("answers", RangesText(header.answers));
       return;  // it has no path
     case ObjectKind::kMediaRows:
       return;
   }
-  PrintLine("path", PathText(shown.path));
+  PrintField("path", PathText(shown.path));
   for (const FoundObject* const segment : shown.path.segments) {
-    PrintLine("", ToText(segment->name) + "  " + TokensText(*segment) + "  " +
-                      BytesText(segment->file_bytes));
+    PrintField("", ToText(segment->name) + "  " + TokensText(*segment) + "  " +
+                       BytesText(segment->file_bytes));
   }
 }
 
-void PrintShownText(const CacheRun& run, const Shown& shown) {
+void PrintShownText(const CacheRun& run, const ShownObject& shown) {
   const FoundObject& object = shown.object;
   const ObjectHeader& header = object.header;
   const std::string model = ModelText(shown.contents, object.model);
-  PrintLine("name", ToText(object.name));
-  PrintLine("model", object.model + (model.empty() ? "" : " " + model));
-  PrintLine("file", shown.file);
-  PrintLine("namespace", header.name_space == 0 ? "none: requests without an API key"
-                                                : std::to_string(header.name_space));
-  PrintLine("kind", std::string(KindName(header.kind)));
-  PrintLine("tokens", TokensText(object));
-  PrintLine("bytes", std::to_string(object.file_bytes) + " (" + BytesText(object.file_bytes) + ")");
-  PrintLine("payload", std::to_string(header.stored_bytes) + " bytes, " +
-                           std::string(CodecName(header.codec)) + " of " +
-                           std::to_string(header.raw_bytes));
-  PrintLine("checksum", std::to_string(header.payload_checksum));
-  PrintLine("last used", AgeText(object.time_ns, run.now_ns));
-  PrintLine("worth", std::to_string(header.worth_ms) + " ms");
-  PrintLine("run", header.lineage == 0 ? "none: on the grid" : std::to_string(header.lineage));
+  PrintField("name", ToText(object.name));
+  PrintField("model", object.model + (model.empty() ? "" : " " + model));
+  PrintField("file", shown.file);
+  PrintField("namespace", header.name_space == 0 ? "none: requests without an API key"
+                                                 : std::to_string(header.name_space));
+  PrintField("kind", std::string(KindName(header.kind)));
+  PrintField("tokens", TokensText(object));
+  PrintField("bytes",
+             std::to_string(object.file_bytes) + " (" + BytesText(object.file_bytes) + ")");
+  PrintField("payload", std::to_string(header.stored_bytes) + " bytes, " +
+                            std::string(CodecName(header.codec)) + " of " +
+                            std::to_string(header.raw_bytes));
+  PrintField("checksum", std::to_string(header.payload_checksum));
+  PrintField("last used", AgeText(object.time_ns, run.now_ns));
+  PrintField("worth", std::to_string(header.worth_ms) + " ms");
+  PrintField("run", header.lineage == 0 ? "none: on the grid" : std::to_string(header.lineage));
   PrintKindText(shown);
-  PrintLine("snapshots on it", std::to_string(shown.snapshots.size()));
+  PrintField("snapshots on it", std::to_string(shown.snapshots.size()));
   for (const FoundObject* const snapshot : shown.snapshots) {
-    PrintLine("", ToText(snapshot->name) + "  " + TokensText(*snapshot) + "  " +
-                      ClassText(snapshot->header));
+    PrintField("", ToText(snapshot->name) + "  " + TokensText(*snapshot) + "  " +
+                       ClassText(snapshot->header));
   }
 }
 
@@ -223,7 +214,7 @@ Json NamesJson(const std::vector<const FoundObject*>& objects) {
   return json;
 }
 
-void PrintShownJson(const CacheRun& run, const Shown& shown) {
+void PrintShownJson(const CacheRun& run, const ShownObject& shown) {
   const ObjectHeader& header = shown.object.header;
   Json json = ObjectJson(shown.object, run.now_ns);
   json["file"] = shown.file;
@@ -287,8 +278,8 @@ Result<int> ShowCache(const CacheRun& run) {
   if (!path) return tl::unexpected(path.error());
   auto snapshots = folder.SnapshotsOn(*contents, **object, *path);
   if (!snapshots) return tl::unexpected(snapshots.error());
-  const Shown shown = {*contents, **object, *std::move(path), *std::move(snapshots),
-                       folder.PathOf(**object)};
+  const ShownObject shown = {*contents, **object, *std::move(path), *std::move(snapshots),
+                             folder.PathOf(**object)};
   if (run.options.json) {
     PrintShownJson(run, shown);
   } else {

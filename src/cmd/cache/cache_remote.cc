@@ -15,21 +15,16 @@ namespace {
 
 constexpr int64_t kNsPerS = 1'000'000'000;
 
-struct Total {
-  uint64_t objects = 0;
-  uint64_t bytes = 0;
-};
-
 // By the model's fingerprint and the namespace: that much is in the names.
 Result<int> ListRemote(const CacheRun& run, const RemoteTools& tools) {
   const auto found = tools.List();
   if (!found) return tl::unexpected(found.error());
-  std::map<std::pair<std::string, std::string>, Total> totals;
-  Total all;
+  std::map<std::pair<std::string, std::string>, ObjectTotal> totals;
+  ObjectTotal all;
   for (const RemoteFound& one : *found) {
     const std::string& model = one.parsed.fingerprint;
     if (!run.options.model.empty() && !model.starts_with(run.options.model)) continue;
-    for (Total* const total : {&totals[{model, one.parsed.name_space}], &all}) {
+    for (ObjectTotal* const total : {&totals[{model, one.parsed.name_space}], &all}) {
       ++total->objects;
       total->bytes += one.bytes;
     }

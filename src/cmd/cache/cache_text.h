@@ -15,6 +15,17 @@
 
 namespace cairn {
 
+// Objects of one kind, and the bytes of their files.
+struct ObjectTotal {
+  uint64_t objects = 0;
+  uint64_t bytes = 0;
+
+  void Add(uint64_t file_bytes) {
+    ++objects;
+    bytes += file_bytes;
+  }
+};
+
 // "812 B", "1.5 KiB", "49.9 MiB"
 std::string BytesText(uint64_t bytes);
 // "now", "5 s", "12 min", "3 h", "8 d". A time in the future, as frequently used objects have, is

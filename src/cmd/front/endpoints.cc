@@ -33,7 +33,7 @@ Result<Endpoint> ParseEndpoint(const std::string& text) {
   return endpoint;
 }
 
-std::string Quoted(const std::string& text) {
+std::string JsonQuoted(const std::string& text) {
   return ToText(Json(text));
 }
 
@@ -96,7 +96,7 @@ std::string Endpoints::Yaml(const EndpointLabels& labels) const {
                all_[i].address + "\"\n    port: \"" + port + "\"\n";
     std::string pairs;
     for (const auto& [key, value] : labels) {
-      pairs += (pairs.empty() ? "" : ", ") + Quoted(key) + ": " + Quoted(value);
+      pairs += (pairs.empty() ? "" : ", ") + JsonQuoted(key) + ": " + JsonQuoted(value);
     }
     if (!pairs.empty()) entries += "    labels: {" + pairs + "}\n";
   }

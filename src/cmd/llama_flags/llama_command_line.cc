@@ -15,12 +15,12 @@
 #include "base/nearest_word.h"
 #include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/llama_flags/llama_translation.h"
+#include "cmd/serve/serve.h"
 #include "cmd/short_flags.h"
 
 namespace cairn {
 namespace {
 
-constexpr std::string_view kServe = "serve";
 constexpr std::string_view kFlashAttention = "--flash-attn";
 constexpr std::string_view kPerSlotContext = "--ctx-size*slots";
 
@@ -32,11 +32,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kContradi
     {"--cpu-moe", "--n-cpu-moe"},
     {"--log-level=error", "--verbose"},
 }};
-
-bool IsFlag(std::string_view word) {
-  return word.size() > 1 && word[0] == '-' &&
-         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
-}
 
 std::string NameIn(const std::string& word) {
   return word.substr(0, word.find('='));
@@ -56,7 +51,7 @@ class LineReader {
       : serve_(serve), words_(words) {}
 
   Result<LlamaLine> Read() {
-    line_.arguments.emplace_back(kServe);
+    line_.arguments.emplace_back(kServeCommand);
     for (next_ = 1; next_ < words_.size();) {
       const std::string word = WithDashes(words_[next_++]);
       const LlamaFlagTable::Found found = OwnLlamaFlags().Find(NameIn(word));
@@ -77,7 +72,7 @@ class LineReader {
   // A flag that is only ours, or something else. It keeps its values, which may look like flags.
   Status ReadOther(const std::string& word) {
     line_.arguments.push_back(word);
-    if (!IsFlag(word)) return {};
+    if (!IsFlagWord(word)) return {};
     const std::string name = NameIn(word);
     const bool is_row = name[1] != '-' && name.size() > 2;
     const CLI::Option* const option = is_row ? nullptr : serve_.get_option_no_throw(name);
@@ -144,8 +139,8 @@ class LineReader {
     }
     while (use->values.size() < wanted) {
       // Without a value it turned flash attention on in older versions.
-      const bool is_bare =
-          use->flag->here == kFlashAttention && (next_ == words_.size() || IsFlag(words_[next_]));
+      const bool is_bare = use->flag->here == kFlashAttention &&
+                           (next_ == words_.size() || IsFlagWord(words_[next_]));
       if (is_bare) {
         use->values.emplace_back("on");
       } else if (next_ < words_.size()) {
@@ -184,7 +179,6 @@ class LineReader {
 
   // The translation of --kv-unified-per-slot has found that `text` is a number.
   void AddContextOfSlots(const std::string& text) {
-    constexpr int64_t kUsualSlots = 4;
     int64_t tokens = 0;
     std::from_chars(text.data(), text.data() + text.size(), tokens);
     int64_t slots = -1;
@@ -193,7 +187,7 @@ class LineReader {
       if (name != "--parallel" || name.size() == argument.size()) continue;
       std::from_chars(argument.data() + name.size() + 1, argument.data() + argument.size(), slots);
     }
-    if (slots < 1) slots = kUsualSlots;
+    if (slots < 1) slots = static_cast<int64_t>(kUsualSlots);
     if (!given_.emplace("--ctx-size", "--kv-unified-per-slot").second) return;
     line_.arguments.push_back("--ctx-size=" + std::to_string(tokens * slots));
   }
@@ -235,7 +229,7 @@ class LineReader {
 }  // namespace
 
 Result<LlamaLine> ReadLlamaFlags(const CLI::App& serve, const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments.front() != kServe) {
+  if (arguments.empty() || arguments.front() != kServeCommand) {
     LlamaLine line;
     line.arguments = SpellOutShortFlags(arguments);
     return line;

@@ -25,31 +25,21 @@ constexpr std::array<std::pair<std::string_view, LlamaFate>, 5> kFates = {{
     {"refused", LlamaFate::kRefused},
 }};
 
-std::vector<std::string> Split(std::string_view text, char end) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const size_t at = std::min(text.find(end), text.size());
-    if (at > 0) parts.emplace_back(text.substr(0, at));
-    text.remove_prefix(std::min(at + 1, text.size()));
-  }
-  return parts;
-}
-
 std::string OrEmpty(const std::string& cell) {
   return cell == kNone ? "" : cell;
 }
 
 // Returns false if the line is not a flag's.
-bool ParseFlag(const std::string& line, LlamaFlag* flag) {
+bool ParseFlagLine(const std::string& line, LlamaFlag* flag) {
   constexpr size_t kCells = 6;
-  const std::vector<std::string> cells = Split(line, '\t');
+  const std::vector<std::string> cells = SplitWords(line, "\t");
   if (cells.size() != kCells) return false;
-  for (const std::string& word : Split(cells[0], ' ')) {
+  for (const std::string& word : SplitWords(cells[0], " ")) {
     const bool negates = word.front() == kNegates;
     flag->spellings.push_back({word.substr(negates ? 1 : 0), negates});
     if (!flag->spellings.back().name.starts_with('-')) return false;
   }
-  flag->values = Split(OrEmpty(cells[1]), ' ');
+  flag->values = SplitWords(OrEmpty(cells[1]), " ");
   flag->variable = OrEmpty(cells[2]);
   const auto* const fate = std::find_if(kFates.begin(), kFates.end(),
                                         [&](const auto& known) { return known.first == cells[3]; });
@@ -61,6 +51,16 @@ bool ParseFlag(const std::string& line, LlamaFlag* flag) {
 }
 
 }  // namespace
+
+std::vector<std::string> SplitWords(std::string_view text, std::string_view ends) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t at = std::min(text.find_first_of(ends), text.size());
+    if (at > 0) parts.emplace_back(text.substr(0, at));
+    text.remove_prefix(std::min(at + 1, text.size()));
+  }
+  return parts;
+}
 
 bool LlamaFlag::is_plain() const {
   return here.starts_with("--") && here.find('=') == std::string::npos;
@@ -82,14 +82,14 @@ Result<LlamaFlagTable> LlamaFlagTable::Parse(std::string_view text) {
   LlamaFlagTable table;
   std::set<std::string> seen;
   std::string section;
-  for (const std::string& line : Split(text, '\n')) {
+  for (const std::string& line : SplitWords(text, "\n")) {
     if (line.starts_with('#')) {
       section = line.starts_with(kSectionMark) ? line.substr(kSectionMark.size()) : "";
       continue;
     }
     LlamaFlag flag;
     flag.section = section;
-    if (!ParseFlag(line, &flag)) {
+    if (!ParseFlagLine(line, &flag)) {
       return Fail(ErrorCode::kCorrupt, "the table of llama-server's flags has the line " + line);
     }
     for (const LlamaFlag::Spelling& spelling : flag.spellings) {

@@ -49,6 +49,9 @@ struct LlamaFlag {
   std::string negation() const;
 };
 
+// Returns the parts of the text that lie between any of the characters `ends`, without empty ones.
+std::vector<std::string> SplitWords(std::string_view text, std::string_view ends);
+
 class LlamaFlagTable {
  public:
   // kCorrupt: a line is not as it should be, or a spelling has two flags. The message names it.

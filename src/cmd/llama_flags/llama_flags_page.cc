@@ -2,9 +2,13 @@
 
 #include <array>
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 namespace cairn {
+
+std::string_view LlamaDifferencesText();  // llama_differences.md
+
 namespace {
 
 constexpr const char* kHeading =
@@ -17,7 +21,9 @@ constexpr const char* kHeading =
     "this page of the table that the program reads its flags by, and tests compare both. The same\n"
     "table is asked for the variables of the environment (`LLAMA_ARG_CTX_SIZE=4096`) and for the "
     "keys\n"
-    "of presets ([models.md](models.md)). All flags of ours are in [flags.md](flags.md).\n"
+    "of presets ([models.md](models.md)). All flags of ours are in [flags.md](flags.md). What "
+    "else\n"
+    "differs is [below](#other-differences).\n"
     "\n"
     "What becomes of a flag:\n"
     "\n"
@@ -33,7 +39,7 @@ constexpr const char* kHeading =
     "names\n"
     "both; llama-server takes the last one. A flag of one value that is given twice does so too.\n";
 
-std::string Cell(const std::string& text) {
+std::string TableCell(const std::string& text) {
   std::string safe;
   for (const char c : text) {
     if (c == '|') safe += '\\';
@@ -83,10 +89,10 @@ std::string Remarks(const LlamaFlag& flag) {
   return text;
 }
 
-std::string Row(const LlamaFlag& flag) {
+std::string FlagRow(const LlamaFlag& flag) {
   std::string row = "| " + Spellings(flag) + " | ";
   row += flag.variable.empty() ? "" : "`" + flag.variable + "`";
-  return row + " | " + FateOf(flag) + " | " + Cell(Remarks(flag)) + " |\n";
+  return row + " | " + FateOf(flag) + " | " + TableCell(Remarks(flag)) + " |\n";
 }
 
 }  // namespace
@@ -100,8 +106,9 @@ std::string LlamaFlagsPage(const LlamaFlagTable& table) {
       text += "\n## " + section +
               "\n\n| flag | variable | what becomes of it | remarks |\n| --- | --- | --- | --- |\n";
     }
-    text += Row(flag);
+    text += FlagRow(flag);
   }
+  text += LlamaDifferencesText();
   return text;
 }
 

@@ -10,22 +10,13 @@
 #include <utility>
 
 #include "base/nearest_word.h"
+#include "engine/engine.h"
 #include "engine/llama/model/llama_options.h"
 
 namespace cairn {
 namespace {
 
 using Words = std::vector<std::string>;
-
-Words Split(std::string_view text, std::string_view ends) {
-  Words parts;
-  while (!text.empty()) {
-    const size_t at = std::min(text.find_first_of(ends), text.size());
-    if (at > 0) parts.emplace_back(text.substr(0, at));
-    text.remove_prefix(std::min(at + 1, text.size()));
-  }
-  return parts;
-}
 
 // Reads all of `text` as a number; nullopt if it is none, or out of range.
 template <typename Number>
@@ -42,8 +33,8 @@ bool IsNumber(std::string_view text) {
   return ReadNumber<Number>(text.substr(text.starts_with('+') ? 1 : 0)).has_value();
 }
 
-tl::unexpected<Error> Wrong(const LlamaUse& use, const std::string& expected,
-                            const std::string& value) {
+tl::unexpected<Error> WrongValue(const LlamaUse& use, const std::string& expected,
+                                 const std::string& value) {
   return Fail(ErrorCode::kInvalidArgument,
               use.spelling + " takes " + expected + ", not '" + value + "'");
 }
@@ -64,7 +55,7 @@ std::string ListOf(const Words& words) {
 // Checks a value of allowed words and brings it into the form of one of them: llama-server's 1,
 // true and enabled are its "on".
 Status Choose(const LlamaUse& use, const std::string& rule, std::string* value) {
-  const Words allowed = Split(rule, "|");
+  const Words allowed = SplitWords(rule, "|");
   if (Has(allowed, *value)) return {};
   const auto is = ParseSwitchWord(*value);
   if (is && Has(allowed, "on")) {
@@ -87,16 +78,16 @@ Status CheckValues(LlamaUse* use) {
     if (rule.find('|') != std::string::npos) {
       if (Status chosen = Choose(*use, rule, &value); !chosen) return chosen;
     } else if (!use->flag->works() && rule == "N" && !IsNumber<int64_t>(value)) {
-      return Wrong(*use, "a whole number", value);
+      return WrongValue(*use, "a whole number", value);
     } else if (!use->flag->works() && rule == "F" && !IsNumber<double>(value)) {
-      return Wrong(*use, "a number", value);
+      return WrongValue(*use, "a number", value);
     }
   }
   return {};
 }
 
 // "--flag=VALUE", or two words where an equals sign with nothing behind it would take the next one.
-void Add(const std::string& flag, const std::string& value, Words* arguments) {
+void AddArgument(const std::string& flag, const std::string& value, Words* arguments) {
   if (value.empty()) {
     arguments->insert(arguments->end(), {flag, value});
   } else {
@@ -120,7 +111,7 @@ Result<LlamaMeaning> CpuFfn(const LlamaUse& use) {
   const std::string& text = use.values.front();
   constexpr int32_t kLayersMax = 1024;  // more than any model has
   const auto layers = ReadNumber<int32_t>(text);
-  if (!layers || *layers < 0) return Wrong(use, "a number of layers", text);
+  if (!layers || *layers < 0) return WrongValue(use, "a number of layers", text);
   if (*layers == 0) return meaning;
   std::string numbers;
   for (int32_t layer = 0; layer < std::min(*layers, kLayersMax); ++layer) {
@@ -136,7 +127,7 @@ Result<LlamaMeaning> TensorSplit(const LlamaUse& use) {
   std::string shares = use.values.front();
   std::replace(shares.begin(), shares.end(), '/', ',');
   LlamaMeaning meaning;
-  Add("--tensor-split", shares, &meaning.arguments);
+  AddArgument("--tensor-split", shares, &meaning.arguments);
   return meaning;
 }
 
@@ -149,31 +140,28 @@ Result<LlamaMeaning> LogJsonl(const LlamaUse& use) {
 Result<LlamaMeaning> Verbosity(const LlamaUse& use) {
   const std::string& text = use.values.front();
   const auto level = ReadNumber<int32_t>(text);
-  if (!level) return Wrong(use, "a number, such as 3", text);
+  if (!level) return WrongValue(use, "a number, such as 3", text);
   constexpr std::array<const char*, 5> kLevels = {"error", "error", "warning", "info", "debug"};
   constexpr auto kLast = static_cast<int32_t>(kLevels.size()) - 1;
   LlamaMeaning meaning;
-  Add("--log-level", kLevels.at(static_cast<size_t>(std::clamp(*level, 0, kLast))),
-      &meaning.arguments);
+  AddArgument("--log-level", kLevels.at(static_cast<size_t>(std::clamp(*level, 0, kLast))),
+              &meaning.arguments);
   return meaning;
 }
 
 // "edkypmxt": a letter for each sampler. llama-server passes over letters that it does not know.
 Result<LlamaMeaning> SamplerSequence(const LlamaUse& use) {
-  static const std::map<char, std::string> kNames = {
-      {'d', "dry"},       {'k', "top_k"},       {'y', "typ_p"},     {'p', "top_p"},
-      {'m', "min_p"},     {'t', "temperature"}, {'x', "xtc"},       {'i', "infill"},
-      {'e', "penalties"}, {'s', "top_n_sigma"}, {'a', "adaptive_p"}};
   std::string names;
   for (const char letter : use.values.front()) {
-    const auto found = kNames.find(letter);
-    if (found == kNames.end()) {
-      return Wrong(use, "letters of samplers, of 'edskypmxtia'", use.values.front());
+    const std::optional<SamplingStep> step = SamplingStepOfLetter(letter);
+    if (!step) {
+      return WrongValue(use, "letters of samplers, of '" + std::string(kSamplingLetters) + "'",
+                        use.values.front());
     }
-    names += (names.empty() ? "" : ";") + found->second;
+    names += (names.empty() ? "" : ";") + std::string(SamplingStepName(*step));
   }
   LlamaMeaning meaning;
-  Add("--samplers", names, &meaning.arguments);
+  AddArgument("--samplers", names, &meaning.arguments);
   return meaning;
 }
 
@@ -182,7 +170,7 @@ Result<LlamaMeaning> SpecType(const LlamaUse& use) {
   LlamaMeaning meaning;
   std::string kept;
   std::string left_out;
-  for (const std::string& kind : Split(use.values.front(), ",")) {
+  for (const std::string& kind : SplitWords(use.values.front(), ",")) {
     std::string* const list = Has(kNotHere, kind) ? &left_out : &kept;
     *list += (list->empty() ? "" : ",") + kind;
   }
@@ -191,14 +179,14 @@ Result<LlamaMeaning> SpecType(const LlamaUse& use) {
                    " has no effect: there are no drafts of that kind here, and answers are the "
                    "same without";
   }
-  Add("--spec-type", kept.empty() ? "none" : kept, &meaning.arguments);
+  AddArgument("--spec-type", kept.empty() ? "none" : kept, &meaning.arguments);
   return meaning;
 }
 
 Result<LlamaMeaning> PerSlot(const LlamaUse& use) {
   const std::string& text = use.values.front();
   const auto tokens = ReadNumber<int64_t>(text);
-  if (!tokens || *tokens < 1) return Wrong(use, "a number of tokens", text);
+  if (!tokens || *tokens < 1) return WrongValue(use, "a number of tokens", text);
   LlamaMeaning meaning;
   // The number of slots is known when the line is read to its end.
   meaning.defaults.push_back("--ctx-size*slots=" + text);
@@ -231,7 +219,7 @@ Result<LlamaMeaning> Batch(const LlamaUse& use) {
                    ", the least batch of a start";
     text = std::to_string(kLeast);
   }
-  Add("--" + use.flag->here.substr(1), text, &meaning.arguments);
+  AddArgument("--" + use.flag->here.substr(1), text, &meaning.arguments);
   return meaning;
 }
 
@@ -246,36 +234,14 @@ Result<LlamaMeaning> EmbeddingNorm(const LlamaUse& use) {
   return meaning;
 }
 
-Result<LlamaMeaning> Pooling(const LlamaUse& use) {
-  const std::string& way = use.values.front();
-  if (way == "none") {
-    return Fail(ErrorCode::kInvalidArgument,
-                use.spelling +
-                    " none is refused: a text gets one vector, not one for each of its "
-                    "tokens; give mean, cls or last, or leave it out");
-  }
-  LlamaMeaning meaning;
-  Add("--pooling", way, &meaning.arguments);
-  return meaning;
-}
-
 using Translator = Result<LlamaMeaning> (*)(const LlamaUse& use);
 
 Translator TranslatorOf(std::string_view name) {
   static const std::map<std::string_view, Translator> kTranslators = {
-      {"@load-mode", LoadMode},
-      {"@n-cpu-ffn", CpuFfn},
-      {"@tensor-split", TensorSplit},
-      {"@log-jsonl", LogJsonl},
-      {"@verbosity", Verbosity},
-      {"@sampler-seq", SamplerSequence},
-      {"@spec-type", SpecType},
-      {"@per-slot", PerSlot},
-      {"@mmproj-device", ProjectorDevice},
-      {"@pooling", Pooling},
-      {"@batch-size", Batch},
-      {"@ubatch-size", Batch},
-      {"@embd-normalize", EmbeddingNorm}};
+      {"@load-mode", LoadMode}, {"@n-cpu-ffn", CpuFfn},    {"@tensor-split", TensorSplit},
+      {"@log-jsonl", LogJsonl}, {"@verbosity", Verbosity}, {"@sampler-seq", SamplerSequence},
+      {"@spec-type", SpecType}, {"@per-slot", PerSlot},    {"@mmproj-device", ProjectorDevice},
+      {"@batch-size", Batch},   {"@ubatch-size", Batch},   {"@embd-normalize", EmbeddingNorm}};
   const auto found = kTranslators.find(name);
   return found == kTranslators.end() ? nullptr : found->second;
 }
@@ -317,13 +283,13 @@ Result<LlamaMeaning> TranslateLlamaFlag(const LlamaUse& given) {
   } else if (flag.here.starts_with('@')) {
     meaning.instead = flag.here.substr(1);
   } else if (!flag.is_plain()) {
-    meaning.defaults = Split(flag.here, " ");
+    meaning.defaults = SplitWords(flag.here, " ");
   } else if (flag.values.empty()) {
     meaning.arguments.push_back(flag.here + (use.negates ? "=false" : ""));
   } else {
     std::string values;
     for (const std::string& value : use.values) values += (values.empty() ? "" : ",") + value;
-    Add(flag.here, values, &meaning.arguments);
+    AddArgument(flag.here, values, &meaning.arguments);
   }
   return meaning;
 }

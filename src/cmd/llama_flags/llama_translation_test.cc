@@ -49,9 +49,10 @@ TEST(LlamaTranslation, TakesTheValuesThatLlamaServerTakes) {
   EXPECT_EQ(FlagsOf("-sps", {"x"}), (Words{"-sps takes a number, not 'x'"}));
 }
 
-TEST(LlamaTranslation, OfPoolingsButNone) {
-  EXPECT_EQ(FlagsOf("--pooling", {"last"}), (Words{"--pooling=last"}));
-  EXPECT_EQ(FlagsOf("--pooling", {"none"}).front().substr(0, 26), "--pooling none is refused:");
+TEST(LlamaTranslation, OfEveryPooling) {
+  for (const char* way : {"none", "mean", "cls", "last", "rank"}) {
+    EXPECT_EQ(FlagsOf("--pooling", {way}), (Words{std::string("--pooling=") + way}));
+  }
 }
 
 TEST(LlamaTranslation, RaisesABatchThatIsTooSmallForAStart) {

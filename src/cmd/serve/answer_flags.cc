@@ -5,11 +5,13 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "api/json.h"
+#include "api/openai/answer_format.h"
 #include "api/openai/chat_request.h"
 #include "base/read_file.h"
 #include "chat/parse/limited_json.h"
@@ -18,7 +20,7 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kGroup = "Sampling and answers (defaults that requests override)";
+constexpr const char* kAnswerGroup = "Sampling and answers (defaults that requests override)";
 constexpr std::string_view kUsualEffort = "default";
 
 std::vector<std::string> EffortWords() {
@@ -28,55 +30,61 @@ std::vector<std::string> EffortWords() {
 }
 
 template <typename T>
-void Add(CLI::App* serve, const char* names, T* target, const char* help) {
-  serve->add_option(names, *target, help)->capture_default_str()->group(kGroup);
+void AddAnswerFlag(CLI::App* serve, const char* names, T* target, const char* help) {
+  serve->add_option(names, *target, help)->capture_default_str()->group(kAnswerGroup);
 }
 
 void AddUsual(CLI::App* serve, SamplingParams* sampling) {
-  Add(serve, "--temp", &sampling->temperature, "Sampling temperature (0: greedy)");
-  Add(serve, "--top-k", &sampling->top_k, "Sample from the k most likely tokens (0: off)");
-  Add(serve, "--top-p", &sampling->top_p,
-      "Sample from the most likely tokens with total probability p (1: off)");
-  Add(serve, "--min-p", &sampling->min_p,
-      "Minimum probability relative to the most likely token (0: off)");
-  Add(serve, "--repeat-penalty", &sampling->repeat_penalty, "Repetition penalty (1: off)");
-  Add(serve, "--repeat-last-n", &sampling->repeat_last_n,
-      "Number of last tokens that penalties look at");
-  Add(serve, "--presence-penalty", &sampling->presence_penalty, "Presence penalty (0: off)");
-  Add(serve, "--frequency-penalty", &sampling->frequency_penalty, "Frequency penalty (0: off)");
+  AddAnswerFlag(serve, "--temp", &sampling->temperature, "Sampling temperature (0: greedy)");
+  AddAnswerFlag(serve, "--top-k", &sampling->top_k,
+                "Sample from the k most likely tokens (0: off)");
+  AddAnswerFlag(serve, "--top-p", &sampling->top_p,
+                "Sample from the most likely tokens with total probability p (1: off)");
+  AddAnswerFlag(serve, "--min-p", &sampling->min_p,
+                "Minimum probability relative to the most likely token (0: off)");
+  AddAnswerFlag(serve, "--repeat-penalty", &sampling->repeat_penalty,
+                "Repetition penalty (1: off)");
+  AddAnswerFlag(serve, "--repeat-last-n", &sampling->repeat_last_n,
+                "Number of last tokens that penalties look at");
+  AddAnswerFlag(serve, "--presence-penalty", &sampling->presence_penalty,
+                "Presence penalty (0: off)");
+  AddAnswerFlag(serve, "--frequency-penalty", &sampling->frequency_penalty,
+                "Frequency penalty (0: off)");
 }
 
 void AddRarer(CLI::App* serve, SamplingParams* sampling) {
-  Add(serve, "--typical,--typical-p", &sampling->typical_p, "Locally typical sampling (1: off)");
-  Add(serve, "--top-nsigma,--top-n-sigma", &sampling->top_n_sigma,
+  AddAnswerFlag(serve, "--typical,--typical-p", &sampling->typical_p,
+                "Locally typical sampling (1: off)");
+  AddAnswerFlag(
+      serve, "--top-nsigma,--top-n-sigma", &sampling->top_n_sigma,
       "Top-n-sigma: keep tokens within n standard deviations of the highest logit (-1: off)");
-  Add(serve, "--xtc-probability", &sampling->xtc_probability,
-      "XTC: probability of removing the most likely tokens (0: off)");
-  Add(serve, "--xtc-threshold", &sampling->xtc_threshold,
-      "XTC: minimum probability of the tokens it removes (above 0.5: off)");
-  Add(serve, "--dynatemp-range", &sampling->dynatemp_range,
-      "Dynamic temperature: range around --temp, by entropy (0: off)");
-  Add(serve, "--dynatemp-exp", &sampling->dynatemp_exponent,
-      "Dynamic temperature: exponent of the entropy");
+  AddAnswerFlag(serve, "--xtc-probability", &sampling->xtc_probability,
+                "XTC: probability of removing the most likely tokens (0: off)");
+  AddAnswerFlag(serve, "--xtc-threshold", &sampling->xtc_threshold,
+                "XTC: minimum probability of the tokens it removes (above 0.5: off)");
+  AddAnswerFlag(serve, "--dynatemp-range", &sampling->dynatemp_range,
+                "Dynamic temperature: range around --temp, by entropy (0: off)");
+  AddAnswerFlag(serve, "--dynatemp-exp", &sampling->dynatemp_exponent,
+                "Dynamic temperature: exponent of the entropy");
   serve->add_option("--mirostat", sampling->mirostat, "Mirostat version: 1 or 2 (0: off)")
       ->capture_default_str()
       ->check(CLI::Range(0, 2))
-      ->group(kGroup);
-  Add(serve, "--mirostat-lr", &sampling->mirostat_eta, "Mirostat learning rate, eta");
-  Add(serve, "--mirostat-ent", &sampling->mirostat_tau, "Mirostat target entropy, tau");
+      ->group(kAnswerGroup);
+  AddAnswerFlag(serve, "--mirostat-lr", &sampling->mirostat_eta, "Mirostat learning rate, eta");
+  AddAnswerFlag(serve, "--mirostat-ent", &sampling->mirostat_tau, "Mirostat target entropy, tau");
   serve
       ->add_option("--adaptive-target", sampling->adaptive_target,
                    "adaptive_p: sample tokens near this probability (negative: off); needs "
                    "adaptive_p in --samplers")
       ->capture_default_str()
       ->check(CLI::Range(-1.0, 1.0))
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option("--adaptive-decay", sampling->adaptive_decay,
                    "adaptive_p: decay of the running average of sampled probabilities")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 0.99))
-      ->group(kGroup);
+      ->group(kAnswerGroup);
 }
 
 std::vector<std::string> ReadEscapes(bool escape, std::vector<std::string> texts) {
@@ -92,7 +100,7 @@ void AddTexts(CLI::App* serve, ServeOptions* options) {
                  "Read escapes in --dry-sequence-breaker and --reverse-prompt: a backslash and n "
                  "is a line "
                  "break, and so on (on)")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option_function<std::vector<std::string>>(
           "-r,--reverse-prompt",
@@ -101,27 +109,27 @@ void AddTexts(CLI::App* serve, ServeOptions* options) {
           },
           "Stop text of requests that name none; may be repeated")
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_flag("--special", options->defaults.shows_control,
                  "Show the control tokens of an answer (-sp), all but the one that ends it")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_flag("--cache-prompt,!--no-cache-prompt", options->defaults.reuse,
                  "Reuse what was read before (on), for requests that do not say so themselves")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
 }
 
 void AddDry(CLI::App* serve, ServeOptions* options) {
   DryParams* const dry = &options->defaults.sampling.dry;
-  Add(serve, "--dry-multiplier", &dry->multiplier,
-      "DRY: multiplier of the penalty for repeated sequences (0: off)");
-  Add(serve, "--dry-base", &dry->base,
-      "DRY: base of the penalty's growth with the sequence length");
-  Add(serve, "--dry-allowed-length", &dry->allowed_length,
-      "DRY: longest sequence in tokens that may repeat without a penalty");
-  Add(serve, "--dry-penalty-last-n", &dry->last_n,
-      "DRY: number of last tokens to scan (-1: the context)");
+  AddAnswerFlag(serve, "--dry-multiplier", &dry->multiplier,
+                "DRY: multiplier of the penalty for repeated sequences (0: off)");
+  AddAnswerFlag(serve, "--dry-base", &dry->base,
+                "DRY: base of the penalty's growth with the sequence length");
+  AddAnswerFlag(serve, "--dry-allowed-length", &dry->allowed_length,
+                "DRY: longest sequence in tokens that may repeat without a penalty");
+  AddAnswerFlag(serve, "--dry-penalty-last-n", &dry->last_n,
+                "DRY: number of last tokens to scan (-1: the context)");
   serve
       ->add_option_function<std::vector<std::string>>(
           "--dry-sequence-breaker",
@@ -131,24 +139,19 @@ void AddDry(CLI::App* serve, ServeOptions* options) {
           },
           "DRY: text that breaks a sequence; may be repeated; 'none' for none (default: newline, "
           "colon, quote, star)")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
 }
 
 // Parses "penalties;top_k;temperature", which a request's `samplers` has as a list.
 void ReadSamplers(const std::string& names, SamplingParams* sampling) {
-  Json list = Json::array();
-  const auto& steps = AllSamplingSteps();
+  std::vector<SamplingStep> order;
   for (const std::string& name : CLI::detail::split(names, ';')) {
+    const std::optional<SamplingStep> step = FindSamplingStep(name);
     // A request's unknown steps are left out; on a command line they are mistakes.
-    const bool known = std::any_of(steps.begin(), steps.end(), [&](SamplingStep step) {
-      return SamplingStepName(step) == name;
-    });
-    if (!known) throw CLI::ValidationError("--samplers", "there is no step '" + name + "'");
-    list.push_back(name);
+    if (!step) throw CLI::ValidationError("--samplers", "there is no step '" + name + "'");
+    if (std::find(order.begin(), order.end(), *step) == order.end()) order.push_back(*step);
   }
-  const auto read = ParseGenerationParams({{"samplers", list}}, {});
-  if (!read) throw CLI::ValidationError("--samplers", read.error().message);
-  sampling->order = read->sampling.order;
+  sampling->order = std::move(order);
 }
 
 // Parses "15043+1" or "15043-1.5".
@@ -175,7 +178,7 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
           "--samplers", [sampling](const std::string& names) { ReadSamplers(names, sampling); },
           "Samplers in order, separated by semicolons, such as penalties;dry;top_k;temperature; "
           "infill and adaptive_p are used only if named")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option_function<std::vector<std::string>>(
           "-l,--logit-bias",
@@ -183,20 +186,25 @@ void AddShape(CLI::App* serve, ServeOptions* options) {
             for (const std::string& text : texts) ReadBias(text, sampling);
           },
           "Change the logit of a token, such as 15043+1 or 15043-1; may be repeated")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_flag("--ignore-eos", options->defaults.ignore_end,
                  "Ignore end-of-generation tokens and continue")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve->add_option("--grammar", options->grammar, "GBNF grammar that answers must match")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve->add_option("--grammar-file", options->grammar_file, "File with a GBNF grammar")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve->add_option("-j,--json-schema", options->json_schema, "JSON schema that answers must match")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option("--json-schema-file", options->json_schema_file, "File with a JSON schema (-jf)")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
+  serve
+      ->add_flag("--schema-strict", options->schema_strict,
+                 "Refuse a schema with a keyword that no grammar enforces, instead of leaving that "
+                 "keyword out")
+      ->group(kAnswerGroup);
 }
 
 void AddReasoningShape(CLI::App* serve, ServeOptions* options) {
@@ -206,7 +214,7 @@ void AddReasoningShape(CLI::App* serve, ServeOptions* options) {
                    "switch decides it")
       ->check(CLI::IsMember({"on", "off", "auto"}))
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option_function<std::string>(
           "--reasoning-effort",
@@ -216,24 +224,24 @@ void AddReasoningShape(CLI::App* serve, ServeOptions* options) {
           "Reasoning effort: none, minimal, low, medium, high, xhigh, max, or default, which is "
           "the template's own, with reasoning on")
       ->check(CLI::IsMember(EffortWords()))
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option("--reasoning-format", options->reasoning_format,
                    "Where an answer has its reasoning: apart from the content (auto, deepseek), in "
                    "the content with its tags (none), or both (deepseek-legacy)")
       ->check(CLI::IsMember({"auto", "deepseek", "none", "deepseek-legacy"}))
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_flag(
           "--reasoning-preserve,!--no-reasoning-preserve", options->reasoning_preserve,
           "Keep the reasoning of earlier turns in the prompt, where the template can (default: "
           "the template's own way)")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_flag("--skip-chat-parsing,!--no-skip-chat-parsing", options->skip_chat_parsing,
                  "Return all of an answer as content, its reasoning and its tool calls too")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
 }
 
 void AddReasoning(CLI::App* serve, ServeOptions* options) {
@@ -250,11 +258,11 @@ void AddReasoning(CLI::App* serve, ServeOptions* options) {
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->type_name("N")
       ->default_str("-1")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option("--reasoning-budget-message", options->defaults.reasoning.message,
                    "Text to insert before the closing tag when the reasoning budget is used up")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option_function<std::string>(
           "--chat-template-kwargs",
@@ -270,7 +278,7 @@ void AddReasoning(CLI::App* serve, ServeOptions* options) {
           },
           "JSON object of variables for the chat template; a request's chat_template_kwargs "
           "override it")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
 }
 
 Result<std::string> TextOrFile(const std::string& text, const std::string& file,
@@ -287,7 +295,7 @@ void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("-n,--predict", options->predict,
                    "Maximum number of tokens to generate per answer (-1: no limit)")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   serve
       ->add_option_function<int64_t>(
           "-s,--seed",
@@ -297,7 +305,7 @@ void AddAnswerFlags(CLI::App* serve, ServeOptions* options) {
           "Sampling seed (-1, the default: a new one for every request)")
       ->check(CLI::Range(int64_t{-1}, int64_t{UINT32_MAX}))
       ->type_name("N")
-      ->group(kGroup);
+      ->group(kAnswerGroup);
   AddUsual(serve, &options->defaults.sampling);
   AddRarer(serve, &options->defaults.sampling);
   AddTexts(serve, options);

@@ -111,6 +111,14 @@ TEST(AnswerFlags, TakeTheStepsThatAreOnlyTakenWhereTheyAreNamed) {
   EXPECT_FLOAT_EQ(options.defaults.sampling.adaptive_decay, 0.5F);
 }
 
+TEST(AnswerFlags, TakeAllNamesOfStepsThatRequestsMayHave) {
+  ServeOptions options;
+  ASSERT_EQ(Parse({"--samplers", "temp;top-k;temperature;typical"}, &options), "");
+  EXPECT_EQ(options.defaults.sampling.order,
+            (std::vector<SamplingStep>{SamplingStep::kTemperature, SamplingStep::kTopK,
+                                       SamplingStep::kTypicalP}));
+}
+
 TEST(AnswerFlags, WhatCannotBeReadIsRefusedByName) {
   ServeOptions options;
   EXPECT_NE(Parse({"--samplers", "top_k;magic"}, &options).find("--samplers"), std::string::npos);

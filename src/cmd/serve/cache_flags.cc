@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/memory_watch.h"
+#include "policy/answer_pace.h"
 #include "policy/eviction.h"
 
 namespace cairn {
@@ -22,7 +23,7 @@ std::string Table(const std::vector<PolicySummary>& policies) {
   return table;
 }
 
-bool Names(const std::string& list, const std::string& name) {
+bool ListNames(const std::string& list, const std::string& name) {
   return ("," + list + ",").find("," + name + ",") != std::string::npos;
 }
 
@@ -161,15 +162,17 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
 std::string PolicyHelp() {
   return "Placement policies (--placement), where to take checkpoints:\n" +
          Table(PlacementSummaries()) + "\nEviction policies (--eviction), what to evict first:\n" +
-         Table(EvictionSummaries());
+         Table(EvictionSummaries()) +
+         "\nAnswer paces (--answer-pace), when running answers get their next tokens:\n" +
+         Table(AnswerPaceSummaries());
 }
 
 std::string PlacementNames(const ServeOptions& options) {
   std::string names = options.placement;
-  if (options.checkpoint_every_nb.value_or(0) > 0 && !Names(names, "every-nb")) {
+  if (options.checkpoint_every_nb.value_or(0) > 0 && !ListNames(names, "every-nb")) {
     names += ",every-nb";
   }
-  if (options.checkpoint_every_nt.value_or(0) > 0 && !Names(names, "every-nt")) {
+  if (options.checkpoint_every_nt.value_or(0) > 0 && !ListNames(names, "every-nt")) {
     names += ",every-nt";
   }
   return names;

@@ -10,20 +10,20 @@ namespace cairn {
 
 namespace {
 
-constexpr const char* kGroup = "Speculative decoding";
+constexpr const char* kDraftGroup = "Speculative decoding";
 
 void AddDraftModelFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option("--spec-draft-model,--model-draft", options->draft_model_path,
                    "GGUF file of a draft model of the same family (-md); implies --spec-type "
                    "draft-simple")
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-p-min,--draft-p-min", options->draft_p_min,
                    "A draft ends at a token that the draft model gives less than this probability")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-ngl,--gpu-layers-draft", options->draft_gpu_layers,
                    "Number of layers of the draft model to keep on the GPU (-ngld): auto, all, or "
@@ -31,21 +31,21 @@ void AddDraftModelFlags(CLI::App* serve, ServeOptions* options) {
       ->transform([](const std::string& text) {
         return text == "auto" || text == "all" ? std::string("-1") : text;
       })
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-threads,--threads-draft", options->draft_threads,
                    "Number of threads for the draft model (-td; -1: as --threads)")
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-type-k,--cache-type-k-draft", options->draft_cache_type_k,
                    "Data type of K in the draft model's KV cache (-ctkd)")
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-type-v,--cache-type-v-draft", options->draft_cache_type_v,
                    "Data type of V in the draft model's KV cache (-ctvd)")
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kDraftGroup);
 }
 
 }  // namespace
@@ -61,19 +61,19 @@ void AddDraftFlags(CLI::App* serve, ServeOptions* options) {
         const auto kinds = ParseDraftKinds(names);
         return kinds ? std::string() : kinds.error().message;
       })
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-n-max,--draft-max,--draft", options->draft_tokens_max,
                    "Maximum tokens of a draft; they are fewer where measurements say so")
       ->capture_default_str()
       ->check(CLI::Range(1, 64))
-      ->group(kGroup);
+      ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-n-min,--draft-min", options->draft_tokens_min,
                    "Minimum tokens of a draft; shorter ones are not verified")
       ->capture_default_str()
       ->check(CLI::Range(0, 64))
-      ->group(kGroup);
+      ->group(kDraftGroup);
   AddDraftModelFlags(serve, options);
 }
 

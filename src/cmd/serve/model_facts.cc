@@ -1,6 +1,7 @@
 #include "cmd/serve/model_facts.h"
 
 #include "cmd/serve/cache_flags.h"
+#include "engine/embed/embedding_architectures.h"
 #include "engine/llama/backend/computing_libraries.h"
 
 namespace cairn {
@@ -21,6 +22,12 @@ void WarnOfAmx(const ServerLog& logger, const ServeOptions& options) {
 void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,
                    const std::string& reuse, const Tokens& message_starts) {
   const MemoryTraits& traits = engine.traits();
+  if (IsEncoder(engine.info().architecture)) {
+    logger->info("{}, {} of texts of up to {} tokens; it writes no answers",
+                 engine.info().description, options.embeddings ? "vectors" : "scores",
+                 engine.context_tokens());
+    return;
+  }
   if (!traits.shifts && (options.cache_reuse > 0 || options.context_shift)) {
     logger->warn(
         "this model's memory cannot be moved: --cache-reuse and --context-shift have no effect");

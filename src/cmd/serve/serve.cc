@@ -16,8 +16,10 @@
 #include "api/prompt/message_starts.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
+#include "base/number_text.h"
 #include "base/process/try_work.h"
 #include "cache/resume.h"
+#include "cmd/environment_flags.h"
 #include "cmd/progress_line.h"
 #include "cmd/rpc/lost_worker.h"
 #include "cmd/serve/adapters/adapter_flags.h"
@@ -41,8 +43,10 @@
 #include "cmd/serve/stop/run_server.h"
 #include "cmd/serve/trace/served_traces.h"
 #include "cmd/text_models.h"
+#include "engine/embed/embedding_architectures.h"
 #include "engine/llama/llama_engine.h"
 #include "http/page/page.h"
+#include "http/predict/predict_route.h"
 #include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
@@ -52,7 +56,6 @@
 namespace cairn {
 namespace {
 
-constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 // The part of --shutdown-timeout for answers if there is something to save after them.
 constexpr double kAnswersShare = 2.0 / 3;
 // If allocations can fail, small ones use this reserve until the cache has freed memory.
@@ -314,6 +317,9 @@ class ServeRun {
     served_.grammar = std::move(*grammar);
     served_.grammar_is_format = options_.grammar.empty() && options_.grammar_file.empty();
     HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
+    const auto predict = PredictOptionsOf(ProcessEnvironment());
+    if (!predict) return tl::unexpected(predict.error());
+    if (*predict) http.port = (*predict)->port.value_or(http.port);
     http.answer_headers = [this](std::string_view path) { return AnswerHeaders(&served_, path); };
     http.on_refusal = NoteIn(&served_.refusals);
     http_ = std::make_unique<HttpServer>(std::move(http));
@@ -321,9 +327,6 @@ class ServeRun {
     if (options_.predict >= 0) served_.defaults.tokens_max = static_cast<size_t>(options_.predict);
     served_.model.alias = ModelNameOf(options_);
     served_.model.aliases = NamesIn(options_.alias);
-    if (!served_.model.aliases.empty()) {
-      served_.model.aliases.erase(served_.model.aliases.begin());
-    }
     served_.model.tags = NamesIn(options_.tags);
     served_.model.version = CAIRN_VERSION;
     served_.model.id_tag = BeginRoutedChild();
@@ -332,9 +335,6 @@ class ServeRun {
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();
-    // As in llama-server, whose slots have parts where their number is given.
-    served_.model.tells_parts =
-        options_.slots > 0 && !options_.kv_unified.has_value() && options_.reuse != "exact";
     served_.sse_ping_interval_s = options_.sse_ping_interval_s;
     served_.shows_slots = options_.slots_route;
     served_.drain.SetDelay(static_cast<double>(options_.drain_delay_s) * 1000);
@@ -348,6 +348,7 @@ class ServeRun {
     served_.refusals.SetLog(logger_.sink());
     AddRoutes(http_.get(), &served_);
     if (options_.page) AddPageRoutes(http_.get(), BuiltPage());
+    if (*predict) AddPredictRoute(http_.get(), **predict);
     if (Status bound = http_->Bind(); !bound) return bound;
     if (options_.insecure && keys_->empty()) {
       logger_->warn(
@@ -404,6 +405,7 @@ class ServeRun {
 
   void MakeSlotFiles() {
     if (disk_.slot_files.folder.empty()) return;
+    disk_.slot_files.takes_media = media_.rules.takes_images || media_.rules.takes_audio;
     slot_files_ = std::make_unique<SlotFiles>(disk_.fs.get(), &scheduler_->slots(), &clock_,
                                               disk_.slot_files);
     slot_files_->RemoveLeftovers(NowUnixS() * int64_t{1'000'000'000});
@@ -476,13 +478,19 @@ class ServeRun {
       llama.progress = [&progress](float share) { progress.Update(share); };
     }
     TraceSpan span(traces_.events(), "load");
-    auto engine = LlamaEngine::Load(llama);
+    auto engine = LlamaEngine::Load(llama, ModelKinds::kAll);
     span.End();
     if (!engine) return tl::unexpected(engine.error());
     engine_ = std::move(*engine);
+    if (Status fits = ServeTextsAlone(*engine_, &options_); !fits) return fits;
     auto media = LoadMedia(options_, llama, *engine_, logger_.sink());
     if (!media) return tl::unexpected(media.error());
     media_ = std::move(*media);
+    if (media_.encoder != nullptr) {
+      served_.encode_medium = [this](NamespaceId key, const Medium& medium) {
+        return EncodeNow(media_, key, medium);
+      };
+    }
     return ServeTexts(options_, llama, *engine_, &text_models_, &served_);
   }
 
@@ -502,7 +510,7 @@ class ServeRun {
   // If every split changes the bits, or restored states do, `live` guarantees no more than `any`.
   void FallBackWithoutGrid(Policies* policies) {
     const MemoryTraits& traits = engine_->traits();
-    if (traits.grid_tokens > 0) return;
+    if (traits.grid_tokens > 0 || IsEncoder(engine_->info().architecture)) return;
     const std::string_view why = traits.restores_bits ? "no exactness grid was found"
                                                       : "restored states give other bits here";
     if (policies->reuse == ReuseMode::kLive) {

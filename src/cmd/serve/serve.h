@@ -20,6 +20,7 @@
 #include "cmd/serve/remote/remote_flag_values.h"
 #include "cmd/serve/source/source_options.h"
 #include "engine/llama/model/llama_options.h"
+#include "policy/answer_pace.h"
 #include "sched/scheduler.h"
 
 namespace CLI {
@@ -108,7 +109,7 @@ struct ServeOptions {
   std::string template_kwargs_json;  // a JSON object as text, or empty
   bool escape = true;  // read \n and the like in texts of flags as what they stand for
   size_t queue_limit = 64;
-  double prefill_share = 0.5;
+  AnswerPaceOptions pace;
   double request_timeout_s = 0;  // 0 for none
   std::string spec_type = "none";
   size_t draft_tokens_max = 16;
@@ -120,6 +121,7 @@ struct ServeOptions {
   std::string draft_cache_type_k = "f16";
   std::string draft_cache_type_v = "f16";
   bool warm = true;
+  bool schema_strict = false;
   size_t prefetch_budget = 0;  // tokens per minute; 0 for no separate limit
   int64_t sse_ping_interval_s = 30;
   size_t responses_store_mib = 32;   // per key; 0 to store none
@@ -134,8 +136,10 @@ struct ServeOptions {
   FlagNotes flag_notes;  // what the start says about flags of llama-server
 };
 
-// Returns the number of slots of the flags; by default four, as in llama-server, or one with
-// `--reuse exact`, where the slots divide the context.
+// The number of slots where no flag says it, as in llama-server.
+inline constexpr size_t kUsualSlots = 4;
+// Returns the number of slots of the flags; by default kUsualSlots, or one with `--reuse exact`,
+// where the slots divide the context.
 size_t SlotsOf(const ServeOptions& options);
 
 // Adds the subcommand `serve` to `app`; parsing fills `options`, which must outlive it.

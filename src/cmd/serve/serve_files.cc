@@ -47,7 +47,6 @@ Result<std::string> TemplateSource(const ServeOptions& options, const ModelInfo&
 }  // namespace
 
 size_t SlotsOf(const ServeOptions& options) {
-  constexpr size_t kUsualSlots = 4;
   if (options.slots > 0) return static_cast<size_t>(options.slots);
   return options.reuse == "exact" ? 1 : kUsualSlots;
 }

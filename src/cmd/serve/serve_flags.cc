@@ -160,19 +160,19 @@ void AddOverflowFlags(CLI::App* serve, ServeOptions* options) {
 void AddTextFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
-      ->add_flag(
-          "--embeddings,--embedding", options->embeddings,
-          "Also serve embeddings, in a separate context; texts of up to --ubatch-size tokens")
+      ->add_flag("--embeddings,--embedding", options->embeddings,
+                 "Also serve embeddings, in a separate context; always on with models that do "
+                 "nothing else")
       ->group(group);
   serve
       ->add_option("--pooling", options->pooling,
-                   "Pooling of token embeddings: mean, cls, last (default: the model's, or mean); "
-                   "for rank use --reranking")
+                   "Pooling of token embeddings: none (a vector for each token), mean, cls, last "
+                   "(default: the model's, or mean); rank: as --reranking")
       ->group(group);
   serve
       ->add_flag("--reranking,--rerank", options->reranking,
-                 "Also serve reranking, with a reranker model such as Qwen3-Reranker; query and "
-                 "document of up to --ubatch-size tokens")
+                 "Also serve reranking, with a reranker model such as bge-reranker or "
+                 "Qwen3-Reranker; always on with those that do nothing else")
       ->group(group);
   serve
       ->add_flag("--spm-infill", options->spm_infill,
@@ -309,6 +309,36 @@ void AddLogFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+// How prompts and running answers share the time.
+void AddPaceFlags(CLI::App* serve, AnswerPaceOptions* pace, const std::string& group) {
+  serve
+      ->add_option("--answer-pace", pace->name,
+                   "How prefill shares the time with requests that decode, see below")
+      ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--answer-gap-ms-max", pace->gap_ms_max,
+                   "Longest time in ms between two tokens of an answer while prompts are "
+                   "prefilled, as far as chunks can be shortened")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  serve
+      ->add_option("--answer-tokens-per-s-min", pace->tokens_per_s_min,
+                   "Tokens per second that each answer gets while prompts are prefilled, as far as "
+                   "--prefill-share leaves time for them")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->group(group);
+  serve
+      ->add_option("--prefill-share", pace->prefill_share,
+                   "Least share of compute time for prefill while other requests decode; with "
+                   "--answer-pace share, its share: 0.5 slows decode by half at most")
+      ->capture_default_str()
+      ->check(CLI::Range(0.01, 1.0))
+      ->group(group);
+}
+
 void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Scheduling";
   serve
@@ -317,13 +347,7 @@ void AddSchedulingFlags(CLI::App* serve, ServeOptions* options) {
           "Maximum number of requests queued for a slot; further ones get a 503 with Retry-After")
       ->capture_default_str()
       ->group(group);
-  serve
-      ->add_option("--prefill-share", options->prefill_share,
-                   "Share of compute time for prefill while other requests decode: 0.5 slows "
-                   "decode by half at most, 1 prefills at full speed")
-      ->capture_default_str()
-      ->check(CLI::Range(0.01, 1.0))
-      ->group(group);
+  AddPaceFlags(serve, &options->pace, group);
   serve
       ->add_option("--request-timeout", options->request_timeout_s,
                    "End a request with a 504 after this many seconds, queueing included (0: "

@@ -55,6 +55,7 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   auto eviction = MakeEviction(options.eviction);
   if (!eviction) return tl::unexpected(eviction.error());
   policies.eviction = std::move(*eviction);
+  if (const auto pace = MakeAnswerPace(options.pace); !pace) return tl::unexpected(pace.error());
   const auto reuse = ParseReuseMode(options.reuse);
   if (!reuse) return tl::unexpected(reuse.error());
   policies.reuse = *reuse;
@@ -89,7 +90,7 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   SchedulerOptions scheduler;
   scheduler.reuse = reuse;
   scheduler.queue_limit = options.queue_limit;
-  scheduler.prefill_share = options.prefill_share;
+  scheduler.pace = options.pace;
   scheduler.request_ms_max = options.request_timeout_s * 1000;
   scheduler.prefetch.tokens_per_minute = options.prefetch_budget;
   scheduler.warm_start = options.warm;
@@ -110,12 +111,16 @@ ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies&
   service.prompt.volatile_text = policies.volatile_text;
   service.prompt.prefill_assistant = options.prefill_assistant;
   service.prompt.cuts_overflow = options.context_overflow == "truncate";
+  // As in llama-server, whose slots have parts where their number is given.
+  service.prompt.tells_parts =
+      options.slots > 0 && !options.kv_unified.has_value() && options.reuse != "exact";
   service.prompt.reasoning_effort = options.reasoning == "off" ? "none" : options.reasoning_effort;
   service.prompt.template_kwargs_json = TemplateKwargsOf(options);
   service.shown_reasoning =
       ParseShownReasoning(options.reasoning_format).value_or(ShownReasoning::kApart);
   service.parses_answers = !options.skip_chat_parsing;
   service.verbose = options.verbose;
+  service.schema_strict = options.schema_strict;
   // With --reuse exact, a conversation's prompt must not depend on earlier requests.
   if (policies.reuse == ReuseMode::kExact) {
     service.answer_bytes_max = 0;

@@ -20,7 +20,7 @@ namespace {
 // Lines of the logger of this name already have their message and fields as JSON.
 constexpr std::string_view kRequests = "requests";
 
-constexpr std::array<std::pair<std::string_view, LogLevel>, 4> kLevels = {{
+constexpr std::array<std::pair<std::string_view, LogLevel>, 4> kLevelNames = {{
     {"debug", LogLevel::kDebug},
     {"info", LogLevel::kInfo},
     {"warning", LogLevel::kWarning},
@@ -75,7 +75,7 @@ class JsonFormatter final : public spdlog::formatter {
 
  private:
   static std::string_view LevelName(spdlog::level::level_enum level) {
-    for (const auto& [name, known] : kLevels) {
+    for (const auto& [name, known] : kLevelNames) {
       if (ToSpdlog(known) == level) return name;
     }
     return "error";
@@ -96,7 +96,7 @@ std::optional<LogFormat> ParseLogFormat(std::string_view name) {
 }
 
 std::optional<LogLevel> ParseLogLevel(std::string_view name) {
-  for (const auto& [known, level] : kLevels) {
+  for (const auto& [known, level] : kLevelNames) {
     if (known == name) return level;
   }
   return std::nullopt;

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRepoPrefix = "models--";
 
-tl::unexpected<Error> Refused(const fs::path& path, const std::error_code& error) {
+tl::unexpected<Error> RefusedPath(const fs::path& path, const std::error_code& error) {
   const bool full = error == std::errc::no_space_on_device;
   return Fail(full ? ErrorCode::kNoSpace : ErrorCode::kUnavailable,
               "\"" + path.string() + "\": " + error.message());
@@ -86,7 +86,7 @@ Status HubCache::Link(const std::string& repo, const std::string& commit,
   std::error_code error;
   if (blob == name || fs::equivalent(blob, name, error)) return {};
   fs::create_directories(name.parent_path(), error);
-  if (error) return Refused(name.parent_path(), error);
+  if (error) return RefusedPath(name.parent_path(), error);
   const fs::path made = Beside(name);
   fs::create_symlink(blob.lexically_relative(name.parent_path()), made, error);
   if (error) {
@@ -94,9 +94,9 @@ Status HubCache::Link(const std::string& repo, const std::string& commit,
     error.clear();
     fs::create_hard_link(blob, made, error);
   }
-  if (error) return Refused(made, error);
+  if (error) return RefusedPath(made, error);
   fs::rename(made, name, error);
-  if (error) return Refused(name, error);
+  if (error) return RefusedPath(name, error);
   return {};
 }
 
@@ -104,14 +104,14 @@ Status HubCache::WriteRef(const std::string& repo, const std::string& commit) co
   const fs::path ref = RepoFolder(repo) + "/refs/main";
   std::error_code error;
   fs::create_directories(ref.parent_path(), error);
-  if (error) return Refused(ref.parent_path(), error);
+  if (error) return RefusedPath(ref.parent_path(), error);
   const fs::path made = Beside(ref);
   std::ofstream file(made);
   file << commit;
   file.close();
   if (!file) return Fail(ErrorCode::kUnavailable, "\"" + made.string() + "\" cannot be written");
   fs::rename(made, ref, error);
-  if (error) return Refused(ref, error);
+  if (error) return RefusedPath(ref, error);
   return {};
 }
 

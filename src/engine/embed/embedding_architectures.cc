@@ -127,10 +127,26 @@ constexpr std::array<std::string_view, 118> kTried = {
     "xverse",
 };
 
+constexpr std::array<std::string_view, 9> kEncoders = {
+    "bert",        "eurobert", "gemma-embedding", "jina-bert-v2",   "jina-bert-v3",
+    "modern-bert", "neo-bert", "nomic-bert",      "nomic-bert-moe",
+};
+
 }  // namespace
 
 bool EmbedsTexts(std::string_view architecture) {
-  return std::find(kTried.begin(), kTried.end(), architecture) != kTried.end();
+  return IsEncoder(architecture) ||
+         std::find(kTried.begin(), kTried.end(), architecture) != kTried.end();
+}
+
+Error WritesNoAnswers() {
+  return {ErrorCode::kUnsupported,
+          "this model computes vectors or scores of texts and writes no answers; send texts to "
+          "/v1/embeddings or /v1/rerank, or serve another model"};
+}
+
+bool IsEncoder(std::string_view architecture) {
+  return std::find(kEncoders.begin(), kEncoders.end(), architecture) != kEncoders.end();
 }
 
 }  // namespace cairn

@@ -2,26 +2,20 @@
 
 #include <llama.h>
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <span>
 #include <utility>
 
 #include "engine/embed/embedding_architectures.h"
+#include "engine/llama/model/model_metadata.h"
 
 namespace cairn {
 namespace {
 
-std::string Metadata(const llama_model* model, const std::string& key) {
-  std::array<char, 128> text{};
-  const int32_t length = llama_model_meta_val_str(model, key.c_str(), text.data(), text.size());
-  return length < 0 ? "" : std::string(text.data());
-}
-
 // Returns the pooling in the model's file, or else the mean.
 int PoolingOf(const llama_model* model, const std::string& architecture) {
-  const std::string text = Metadata(model, architecture + ".pooling_type");
+  const std::string text = ModelMetadata(model, architecture + ".pooling_type");
   int pooling = LLAMA_POOLING_TYPE_NONE;
   std::from_chars(text.data(), text.data() + text.size(), pooling);
   const bool known = pooling > LLAMA_POOLING_TYPE_NONE && pooling <= LLAMA_POOLING_TYPE_RANK;
@@ -33,9 +27,16 @@ Result<int> ParsePooling(std::string_view word, const llama_model* model,
   if (word == "mean") return LLAMA_POOLING_TYPE_MEAN;
   if (word == "cls") return LLAMA_POOLING_TYPE_CLS;
   if (word == "last") return LLAMA_POOLING_TYPE_LAST;
+  if (word == "none") {
+    // libllama would read as many numbers of each token as the last of its dense layers gives.
+    if (llama_model_n_embd_out(model) <= llama_model_n_embd(model)) return LLAMA_POOLING_TYPE_NONE;
+    return Fail(ErrorCode::kUnsupported,
+                "--pooling none cannot be used with this model, whose last layers take a pooled "
+                "vector");
+  }
   if (!word.empty()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--pooling was given '" + std::string(word) + "'; it takes mean, cls or last");
+    return Fail(ErrorCode::kInvalidArgument, "--pooling was given '" + std::string(word) +
+                                                 "'; it takes none, mean, cls, last or rank");
   }
   const int pooling = PoolingOf(model, architecture);
   if (pooling == LLAMA_POOLING_TYPE_RANK) {
@@ -75,10 +76,15 @@ LlamaEmbedder::LlamaEmbedder(const LlamaEngine& engine, const LlamaOptions& opti
     : context_(engine, options, pooling,
                static_cast<size_t>(llama_model_n_embd_out(engine.model()))) {}
 
-Result<std::vector<float>> LlamaEmbedder::Embed(TokenSpan tokens) {
-  auto vector = context_.Pool(tokens);
-  if (vector) Normalize(*vector);
-  return vector;
+Result<TextVectors> LlamaEmbedder::Embed(TokenSpan tokens) {
+  const TextPart whole{tokens};
+  return EmbedParts({&whole, 1});
+}
+
+Result<TextVectors> LlamaEmbedder::EmbedParts(std::span<const TextPart> parts) {
+  auto vectors = context_.Pool(parts);
+  if (vectors && pools()) Normalize(vectors->front());
+  return vectors;
 }
 
 }  // namespace cairn

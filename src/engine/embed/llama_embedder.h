@@ -5,6 +5,7 @@
 #define CAIRN_ENGINE_EMBED_LLAMA_EMBEDDER_H_
 
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,8 +19,9 @@ namespace cairn {
 class LlamaEmbedder final : public Embedder {
  public:
   // `engine` must outlive the embedder; `options` are those it was loaded with. `pooling`, how the
-  // tokens' vectors become the text's: "mean", "cls" (the first), "last", or empty for the model's
-  // setting, and the mean if it has none. kInvalidArgument for any other word. kUnsupported if the
+  // tokens' vectors become the text's: "mean", "cls" (the first), "last", "none" (all of
+  // them are returned), or empty for the model's setting, and the mean if it has none.
+  // kInvalidArgument for any other word. kUnsupported if the
   // model ranks, or its architecture is not known to compute embeddings, because libllama would
   // then end the process.
   static Result<std::unique_ptr<LlamaEmbedder>> Make(const LlamaEngine& engine,
@@ -28,7 +30,10 @@ class LlamaEmbedder final : public Embedder {
 
   size_t size() const override { return context_.size(); }
   size_t tokens_max() const override { return context_.tokens_max(); }
-  Result<std::vector<float>> Embed(TokenSpan tokens) override;
+  bool pools() const override { return context_.pools(); }
+  Result<TextVectors> Embed(TokenSpan tokens) override;
+  Result<TextVectors> EmbedParts(std::span<const TextPart> parts) override;
+  TextCounts counts() const override { return context_.counts(); }
 
  private:
   LlamaEmbedder(const LlamaEngine& engine, const LlamaOptions& options, int pooling);

@@ -5,17 +5,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/embed/embedding_architectures.h"
+#include "engine/llama/model/gguf_files.h"
+#include "engine/llama/model/model_metadata.h"
 
 namespace cairn {
 namespace {
-
-struct GgufDeleter {
-  void operator()(gguf_context* gguf) const { gguf_free(gguf); }
-};
 
 // The tensors of a classification head, of which a model has at least one. The first file of a
 // split model holds only a part of the tensors; then a head is assumed.
@@ -62,9 +61,15 @@ Result<std::unique_ptr<LlamaReranker>> LlamaReranker::Make(const LlamaEngine& en
     return Fail(ErrorCode::kUnsupported,
                 "'" + options.model_path +
                     "' has no classification head (cls.output.weight), so it cannot rank; serve a "
-                    "reranker, such as Qwen3-Reranker, or leave out --reranking");
+                    "reranker, such as bge-reranker or Qwen3-Reranker, or leave out --reranking");
   }
   return std::unique_ptr<LlamaReranker>(new LlamaReranker(engine, options, classes));
+}
+
+bool LlamaReranker::IsMadeFor(const LlamaEngine& engine) {
+  const std::string pooling =
+      ModelMetadata(engine.model(), engine.info().architecture + ".pooling_type");
+  return pooling == std::to_string(LLAMA_POOLING_TYPE_RANK);
 }
 
 LlamaReranker::LlamaReranker(const LlamaEngine& engine, const LlamaOptions& options, size_t classes)
@@ -74,7 +79,7 @@ LlamaReranker::LlamaReranker(const LlamaEngine& engine, const LlamaOptions& opti
 Result<float> LlamaReranker::Score(TokenSpan tokens) {
   const auto classes = context_.Pool(tokens);
   if (!classes) return tl::unexpected(classes.error());
-  return classes->front();
+  return classes->front().front();
 }
 
 }  // namespace cairn

@@ -1,5 +1,5 @@
 // LlamaReranker: a Reranker on libllama, for models with a classification head, such as
-// Qwen3-Reranker.
+// bge-reranker and Qwen3-Reranker.
 
 #ifndef CAIRN_ENGINE_EMBED_LLAMA_RERANKER_H_
 #define CAIRN_ENGINE_EMBED_LLAMA_RERANKER_H_
@@ -21,9 +21,13 @@ class LlamaReranker final : public Reranker {
   static Result<std::unique_ptr<LlamaReranker>> Make(const LlamaEngine& engine,
                                                      const LlamaOptions& options);
 
+  // Whether the model's file says that it ranks.
+  static bool IsMadeFor(const LlamaEngine& engine);
+
   const RerankLayout& layout() const override { return layout_; }
   size_t tokens_max() const override { return context_.tokens_max(); }
   Result<float> Score(TokenSpan tokens) override;
+  TextCounts counts() const override { return context_.counts(); }
 
  private:
   LlamaReranker(const LlamaEngine& engine, const LlamaOptions& options, size_t classes);

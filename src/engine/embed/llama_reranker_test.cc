@@ -47,7 +47,7 @@ TEST_F(LlamaRerankerTest, ScoresATextTheSameWhateverCameBetween) {
   EXPECT_LT(*score, 1);
 }
 
-TEST_F(LlamaRerankerTest, RefusesWhatIsLongerThanAMicroBatch) {
+TEST_F(LlamaRerankerTest, RefusesWhatIsLongerThanTheContext) {
   const auto reranker = LlamaReranker::Make(*engine_, options_);
   ASSERT_TRUE(reranker.has_value());
   EXPECT_EQ((*reranker)->Score(test::RandomPrompt((*reranker)->tokens_max() + 1, 1)).error().code,

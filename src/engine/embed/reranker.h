@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/tokens.h"
+#include "engine/embed/embedder.h"
 
 namespace cairn {
 
@@ -35,6 +36,8 @@ class Reranker {
   // Returns a score: the higher, the better the document answers. Its scale depends on the model.
   // The same tokens give the same score. Errors as in Embedder::Embed.
   virtual Result<float> Score(TokenSpan tokens) = 0;
+
+  virtual TextCounts counts() const { return {}; }
 };
 
 }  // namespace cairn

@@ -44,6 +44,14 @@ bool Grammar::CharClass::HoldsAnyOf(uint32_t low, uint32_t high) const {
   return !reaches || low < range->low || range->high < high;
 }
 
+size_t Grammar::bytes() const {
+  size_t bytes = elements_.size() * sizeof(Element);
+  for (const CharClass& one : classes_) bytes += sizeof one + one.ranges.size() * sizeof(Range);
+  for (const Rule& rule : rules_)
+    bytes += sizeof rule + rule.alternatives.size() * sizeof(uint32_t);
+  return bytes;
+}
+
 GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar)
     : grammar_(std::move(grammar)), stacks_limit_(kStacksMax) {
   stacks_.push_back({});  // kBottom

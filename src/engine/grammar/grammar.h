@@ -36,6 +36,8 @@ class Grammar {
   // that begins with itself, and for a grammar with too many simultaneous parses.
   static Result<std::shared_ptr<const Grammar>> Parse(std::string_view text,
                                                       std::string_view root = "root");
+  // About as many bytes as it takes.
+  size_t bytes() const;
 
  private:
   friend class GrammarParser;

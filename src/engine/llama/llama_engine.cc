@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "engine/embed/embedding_architectures.h"
 #include "engine/llama/backend/llama_backend.h"
 #include "engine/llama/backend/rpc_backend.h"
 #include "engine/llama/fit/device_fit.h"
@@ -73,8 +74,10 @@ Status ProveTheSame(LlamaEngine* engine, LlamaIdentity* identity, LlamaSequences
 }  // namespace
 
 struct LlamaEngine::Parts {
-  Parts(LoadedModel loaded_model, LlamaVocabulary model_vocabulary, const LlamaOptions& asked)
+  Parts(LoadedModel loaded_model, LlamaVocabulary model_vocabulary, const LlamaOptions& asked,
+        ModelKinds asked_kinds)
       : options(WithoutCallbacks(asked)),
+        kinds(asked_kinds),
         loaded(std::move(loaded_model)),
         vocabulary(std::move(model_vocabulary)),
         info(DescribeModel(loaded.model(), vocabulary, options.model_path)),
@@ -94,6 +97,7 @@ struct LlamaEngine::Parts {
   }
 
   const LlamaOptions options;
+  const ModelKinds kinds;
   LoadedModel loaded;
   const LlamaVocabulary vocabulary;
   const ModelInfo info;
@@ -110,7 +114,8 @@ struct LlamaEngine::Parts {
   std::shared_ptr<const TokenTexts> texts;  // read when a grammar first needs them
 };
 
-Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked) {
+Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked,
+                                                       ModelKinds kinds) {
   LlamaOptions options = asked;
   // A single sequence has a stream of its own either way.
   if (options.slots == 1) options.unified = true;
@@ -124,13 +129,13 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
   }
   const std::string fitted = ApplyFit(gpus, &options);
   if (!fitted.empty() && options.note_sink()) options.note_sink()(LogLevel::kInfo, fitted);
-  auto loaded = LoadedModel::Load(options);
+  auto loaded = LoadedModel::Load(options, kinds);
   if (!loaded) return tl::unexpected(loaded.error());
   auto vocabulary = options.may_sleep ? LlamaVocabulary::LoadAlone(options)
                                       : Result<LlamaVocabulary>(LlamaVocabulary(loaded->model()));
   if (!vocabulary) return tl::unexpected(vocabulary.error());
   std::unique_ptr<LlamaEngine> engine(new LlamaEngine(
-      std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options)));
+      std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options, kinds)));
   Parts& parts = *engine->parts_;
   llama_set_abort_callback(parts.loaded.context(), DecodesStop, static_cast<Engine*>(engine.get()));
   parts.devices_text = DevicesText(gpus, ListGpus(options.devices), options.gpu_layers,
@@ -140,8 +145,12 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
   TraitsProbe probe({&parts.loaded, &parts.info, &parts.sequences, &parts.segments,
                      &parts.spliced_segments, &parts.full_states, &parts.identity},
                     engine.get(), &parts.traits);
-  if (Status measured = probe.Measure(options); !measured) {
-    return tl::unexpected(measured.error());
+  if (!IsEncoder(parts.info.architecture)) {
+    if (Status measured = probe.Measure(options); !measured) {
+      return tl::unexpected(measured.error());
+    }
+  } else {
+    parts.traits.grid_measured = true;  // there is none to look for
   }
   if (Status described = parts.adapters.Describe(options); !described) {
     return tl::unexpected(described.error());
@@ -335,7 +344,7 @@ Status LlamaEngine::Wake() {
   CHECK(!parts_->loaded.is_loaded() && parts_->vocabulary.stays());
   const auto load = [this]() -> Result<LoadedModel> {
     try {
-      return LoadedModel::Load(parts_->options);
+      return LoadedModel::Load(parts_->options, parts_->kinds);
     } catch (const std::bad_alloc&) {
       return Fail(ErrorCode::kUnavailable, "there is no memory for the model");
     }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "engine/embed/embedding_architectures.h"
 #include "engine/engine.h"
 #include "engine/llama/model/llama_options.h"
 
@@ -30,7 +31,10 @@ class LlamaEngine final : public Engine {
 
   // Loads the model, makes its context and finds its traits. On failure the error is one clear
   // sentence.
-  static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& asked);
+  //
+  // An encoder has no sequences: none of the functions for them may be called.
+  static Result<std::unique_ptr<LlamaEngine>> Load(const LlamaOptions& asked,
+                                                   ModelKinds kinds = ModelKinds::kDecoders);
 
   const ModelInfo& info() const override;
   const MemoryTraits& traits() const override;

@@ -10,7 +10,7 @@
 
 #include "testing/engine/llama_fixture.h"
 
-namespace cairn {
+namespace cairn::llama_sleep_test {
 namespace {
 
 using test::kGrid;
@@ -147,4 +147,4 @@ TEST(LlamaSleep, DoesNotWakeAsAnotherModelAndDoesWhenTheFileIsBack) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_sleep_test

@@ -8,7 +8,7 @@
 
 #include "testing/engine/llama_fixture.h"
 
-namespace cairn {
+namespace cairn::scored_chunk_test {
 namespace {
 
 using test::kMade;
@@ -65,4 +65,4 @@ TEST(ScoredChunk, LeavesTheStateOfAnyOtherChunk) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::scored_chunk_test

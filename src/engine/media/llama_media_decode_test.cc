@@ -20,7 +20,7 @@
 #include "media/media_tokens.h"
 #include "testing/engine/test_models.h"
 
-namespace cairn {
+namespace cairn::llama_media_decode_test {
 namespace {
 
 using test::MadeModel;
@@ -226,4 +226,4 @@ INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaMediaDecode,
                          });
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_media_decode_test

@@ -16,7 +16,7 @@ namespace cairn {
 namespace {
 
 // The version of our own use of libmtmd. Incremented whenever a change alters layouts or rows.
-constexpr int kOurVersion = 1;
+constexpr int kEncoderVersion = 1;
 
 std::string KindOf(const DecodedMedium& medium) {
   return std::string(MediumKindName(medium.kind));
@@ -83,7 +83,7 @@ std::vector<RowPosition> PositionsOf(const mtmd_input_chunk* chunk) {
 // `threads` are a fact because it is not known that they change no bits.
 std::string IdentityOf(const MediaEncoderOptions& options, const LlamaProjector& projector) {
   const char* features = llama_print_system_info();
-  return FactsText({{"cairn_media", std::to_string(kOurVersion)},
+  return FactsText({{"cairn_media", std::to_string(kEncoderVersion)},
                     {"projector", projector.digest},
                     {"image_min_tokens", std::to_string(std::max(options.image_min_tokens, -1))},
                     {"image_max_tokens", std::to_string(std::max(options.image_max_tokens, -1))},

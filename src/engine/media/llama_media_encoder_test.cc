@@ -16,7 +16,7 @@
 
 #include "testing/engine/test_models.h"
 
-namespace cairn {
+namespace cairn::llama_media_encoder_test {
 namespace {
 
 using test::MadeModel;
@@ -442,4 +442,4 @@ TEST(LlamaMediaEncoder, SendsLibmtmdsLogToItsSink) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_media_encoder_test

@@ -10,17 +10,14 @@
 #include <utility>
 
 #include "engine/llama/backend/llama_log.h"
+#include "engine/llama/model/gguf_files.h"
 #include "engine/llama/model/llama_digest.h"
 #include "engine/media/llama_mtmd_calls.h"
 
 namespace cairn {
 namespace {
 
-struct GgufDeleter {
-  void operator()(gguf_context* gguf) const { gguf_free(gguf); }
-};
-
-std::string Quoted(const std::string& path) {
+std::string QuotedPath(const std::string& path) {
   return "'" + path + "'";
 }
 
@@ -34,31 +31,31 @@ Status CheckLimits(const MediaEncoderOptions& options) {
 }
 
 // Refuses files that are no projectors, in clearer words than libmtmd has for them.
-Status CheckFile(const std::string& path) {
+Status CheckProjectorFile(const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored)) {
-    return Fail(ErrorCode::kNotFound, "there is no projector file " + Quoted(path));
+    return Fail(ErrorCode::kNotFound, "there is no projector file " + QuotedPath(path));
   }
   const std::unique_ptr<gguf_context, GgufDeleter> gguf(
       gguf_init_from_file(path.c_str(), {/*no_alloc=*/true, /*ctx=*/nullptr}));
   if (gguf == nullptr) {
     return Fail(ErrorCode::kCorrupt,
-                "the projector file " + Quoted(path) + " cannot be read as a GGUF");
+                "the projector file " + QuotedPath(path) + " cannot be read as a GGUF");
   }
   const int64_t key = gguf_find_key(gguf.get(), "general.architecture");
   const bool is_text = key >= 0 && gguf_get_kv_type(gguf.get(), key) == GGUF_TYPE_STRING;
   const std::string architecture = is_text ? gguf_get_val_str(gguf.get(), key) : "";
   if (architecture == "clip") return {};
   return Fail(ErrorCode::kUnsupported,
-              Quoted(path) + " is no projector (mmproj), but a file of the architecture '" +
+              QuotedPath(path) + " is no projector (mmproj), but a file of the architecture '" +
                   architecture + "'");
 }
 
-Result<std::string> Digest(const std::string& path) {
+Result<std::string> ProjectorDigest(const std::string& path) {
   auto digest = DigestModel(path);
   if (digest) return std::move(digest->text);
   // Its words are those for models.
-  return Fail(digest.error().code, "the projector file " + Quoted(path) +
+  return Fail(digest.error().code, "the projector file " + QuotedPath(path) +
                                        " ends before its table of tensors says, or cannot be read");
 }
 
@@ -112,10 +109,10 @@ std::string WithoutFunction(std::string because) {
 Result<LlamaProjector> LoadProjector(const MediaEncoderOptions& options,
                                      const std::string& model_path, const llama_model* model) {
   if (Status status = CheckLimits(options); !status) return tl::unexpected(status.error());
-  if (Status status = CheckFile(options.projector_path); !status) {
+  if (Status status = CheckProjectorFile(options.projector_path); !status) {
     return tl::unexpected(status.error());
   }
-  auto digest = Digest(options.projector_path);
+  auto digest = ProjectorDigest(options.projector_path);
   if (!digest) return tl::unexpected(digest.error());
 
   LlamaProjector projector;
@@ -139,7 +136,7 @@ Result<LlamaProjector> LoadProjector(const MediaEncoderOptions& options,
     reason = std::string(": ") + e.what();
   }
   return Fail(ErrorCode::kUnsupported, "libmtmd cannot load the projector " +
-                                           Quoted(options.projector_path) + " for this model" +
+                                           QuotedPath(options.projector_path) + " for this model" +
                                            reason);
 }
 

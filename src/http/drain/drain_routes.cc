@@ -30,7 +30,8 @@ HttpResponse StateResponse(const Served& served, const ChatService& service) {
 using Action = HttpResponse (*)(Served& served, const ChatService& service,
                                 const HttpRequest& request);
 
-HttpResponse Begin(Served& served, const ChatService& service, const HttpRequest& /*request*/) {
+HttpResponse BeginDrain(Served& served, const ChatService& service,
+                        const HttpRequest& /*request*/) {
   served.drain.Begin();
   service.SetDraining(true);
   return StateResponse(served, service);
@@ -83,7 +84,7 @@ void AddDrainRoutes(HttpServer* server, Served* served) {
     server->Handle(method, "/cairn/drain", handler, access);
   };
   add("GET", Show, HttpAccess::kNeedsKey);
-  add("POST", Begin, HttpAccess::kAdmin);
+  add("POST", BeginDrain, HttpAccess::kAdmin);
   add("DELETE", End, HttpAccess::kAdmin);
 }
 

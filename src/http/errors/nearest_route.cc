@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/nearest_word.h"
+#include "http/router.h"
 #include "http/server_words.h"
 
 namespace cairn {
@@ -29,6 +30,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOllama =
      {"/api/embed", "POST /v1/embeddings"},
      {"/api/embeddings", "POST /v1/embeddings"}}};
 
+// llama-server's paths that this server has not on purpose, with the reason.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLeftOut = {
+    {{"/cors-proxy", "the server sends no requests for web pages; let the page's own server do it"},
+     {"/tools", "the server runs no tools; clients run them"}}};
+
 // In small letters, without slashes at the end or one behind the other.
 std::string Plain(std::string_view path) {
   std::string plain;
@@ -40,21 +46,11 @@ std::string Plain(std::string_view path) {
   return plain;
 }
 
-std::vector<std::string_view> Split(std::string_view path) {
-  std::vector<std::string_view> segments;
-  while (!path.empty()) {
-    path.remove_prefix(1);  // the slash
-    segments.push_back(path.substr(0, path.find('/')));
-    path.remove_prefix(segments.back().size());
-  }
-  return segments;
-}
-
 // Returns the route's path with the request's own words where any word will do. Both are cut to
 // what they have in common at their ends: /v1/messages and /messages to the latter.
 std::string Filled(std::string_view pattern, std::string_view path) {
-  const auto of_pattern = Split(pattern);
-  const auto of_path = Split(path);
+  const auto of_pattern = PathSegments(pattern);
+  const auto of_path = PathSegments(path);
   std::string filled;
   for (size_t i = 0; i < of_pattern.size(); ++i) {
     const size_t from_end = of_pattern.size() - i;
@@ -118,9 +114,13 @@ std::string NearestRoute(const std::vector<std::string>& routes, std::string_vie
   return best;
 }
 
-std::string NoRouteText(const std::vector<std::string>& routes, std::string_view method,
-                        const std::string& path) {
-  return "no route at " + Shown(path) + DidYouMean(NearestRoute(routes, method, path));
+NoRoute AnswerWithoutRoute(const std::vector<std::string>& routes, std::string_view method,
+                           const std::string& path) {
+  const std::string shown = Shown(path);
+  for (const auto& [left_out, why] : kLeftOut) {
+    if (path == left_out) return {403, shown + " is not offered: " + std::string(why)};
+  }
+  return {404, "no route at " + shown + DidYouMean(NearestRoute(routes, method, path))};
 }
 
 }  // namespace cairn

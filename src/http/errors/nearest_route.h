@@ -15,9 +15,14 @@ namespace cairn {
 std::string NearestRoute(const std::vector<std::string>& routes, std::string_view method,
                          std::string_view path);
 
-// Returns the message of a 404. `path` is quoted.
-std::string NoRouteText(const std::vector<std::string>& routes, std::string_view method,
-                        const std::string& path);
+struct NoRoute {
+  int status = 404;
+  std::string message;
+};
+// Returns what a request to an unknown path is told, which quotes `path`: a 403 and the reason for
+// a route that llama-server has, and this server has not on purpose.
+NoRoute AnswerWithoutRoute(const std::vector<std::string>& routes, std::string_view method,
+                           const std::string& path);
 
 }  // namespace cairn
 

@@ -71,9 +71,20 @@ TEST(NearestRoute, IsNoneForWhatIsFar) {
 }
 
 TEST(NearestRoute, IsInTheMessage) {
-  EXPECT_EQ(NoRouteText(Routes(), "POST", "/messages"),
-            "no route at /messages; did you mean POST /v1/messages?");
-  EXPECT_EQ(NoRouteText(Routes(), "POST", "/nothing"), "no route at /nothing");
+  const NoRoute near = AnswerWithoutRoute(Routes(), "POST", "/messages");
+  EXPECT_EQ(near.status, 404);
+  EXPECT_EQ(near.message, "no route at /messages; did you mean POST /v1/messages?");
+  EXPECT_EQ(AnswerWithoutRoute(Routes(), "POST", "/nothing").message, "no route at /nothing");
+}
+
+TEST(NearestRoute, OfLlamaServerThatIsLeftOutOnPurposeIsA403WithTheReason) {
+  for (const char* path : {"/cors-proxy", "/tools"}) {
+    const NoRoute left_out = AnswerWithoutRoute(Routes(), "GET", path);
+    EXPECT_EQ(left_out.status, 403) << path;
+    EXPECT_EQ(left_out.message.find(std::string(path) + " is not offered: the server "), 0u)
+        << left_out.message;
+  }
+  EXPECT_EQ(AnswerWithoutRoute(Routes(), "GET", "/toolsy").status, 404);
 }
 
 }  // namespace

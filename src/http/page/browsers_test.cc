@@ -63,10 +63,27 @@ TEST_F(BrowsersServerTest, NoPageMayAskUnlessToldSo) {
   options_.keys = *ApiKeys::Make({"k"});
   Serve();
   const std::string answer = Preflight("https://a.example");
-  EXPECT_EQ(StatusOf(answer), 405);
+  EXPECT_EQ(StatusOf(answer), 200) << "as llama-server; the missing headers refuse it";
   EXPECT_FALSE(Has(answer, "Access-Control")) << answer;
   EXPECT_FALSE(Has(AskFor("POST", "/ask", "x-api-key: k\r\nOrigin: https://a.example\r\n"),
                    "Access-Control"));
+}
+
+TEST_F(BrowsersServerTest, TheOwnerIsToldWhichPagesAreRefused) {
+  std::atomic<int> reports = 0;
+  options_.on_refusal = [&](const HttpRefusal& refusal) {
+    EXPECT_EQ(refusal.status, 403);
+    EXPECT_EQ(refusal.method, "OPTIONS");
+    EXPECT_TRUE(Has(std::string(refusal.message), "--cors-origin")) << refusal.message;
+    ++reports;
+  };
+  options_.cors_origins = {"https://a.example"};
+  Serve();
+  EXPECT_EQ(StatusOf(Preflight("https://evil.example")), 200);
+  EXPECT_EQ(reports, 1);
+  Preflight("https://a.example");
+  EXPECT_EQ(reports, 1);
+  EXPECT_EQ(calls_, 0);
 }
 
 TEST_F(BrowsersServerTest, PagesOfExactlyTheseOriginsMayAsk) {

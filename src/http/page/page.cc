@@ -18,17 +18,41 @@ constexpr std::string_view kNotBuilt =
     "Node.js. All APIs work; GET /health says whether the model is ready.\n";
 constexpr std::string_view kNoSuchFile = "the web page has no such file\n";
 
+// In place of what llama-server's page installs; see page.h.
+constexpr std::string_view kServiceWorker =
+    R"(// Removes the page that another server installed here.
+self.addEventListener('install', () => self.skipWaiting());
+self.addEventListener('activate', (event) => {
+  const forget = async () => {
+    for (const name of await caches.keys()) await caches.delete(name);
+    await self.registration.unregister();
+    for (const tab of await self.clients.matchAll({ type: 'window' })) await tab.navigate(tab.url);
+  };
+  event.waitUntil(forget());
+});
+)";
+constexpr std::string_view kVersionJson = R"({"version":"cairn"})";
+constexpr std::string_view kManifest =
+    R"({"name":"Cairn","short_name":"Cairn","start_url":"./","display":"standalone"})";
+constexpr std::array<std::pair<const char*, PageFile>, 3> kEarlierPage = {{
+    {"/sw.js", {"sw.js", kServiceWorker}},
+    {"/_app/version.json", {"version.json", kVersionJson}},
+    {"/manifest.webmanifest", {"manifest.webmanifest", kManifest}},
+}};
+
 constexpr std::string_view kPolicy =
     "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'";
 
 std::string_view ContentTypeOf(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kTypes = {{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kTypes = {{
       {".html", "text/html; charset=utf-8"},
       {".js", "text/javascript; charset=utf-8"},
       {".css", "text/css; charset=utf-8"},
       {".svg", "image/svg+xml"},
       {".txt", "text/plain; charset=utf-8"},
+      {".json", "application/json"},
+      {".webmanifest", "application/manifest+json"},
   }};
   for (const auto& [ending, type] : kTypes) {
     if (name.ends_with(ending)) return type;
@@ -93,6 +117,11 @@ void AddPageRoutes(HttpServer* server, std::span<const PageFile> files) {
         return Find(files, request.captures.at("id"), request);
       },
       HttpAccess::kPublic);
+  for (const auto& [path, file] : kEarlierPage) {
+    server->Handle(
+        "GET", path, [file](const HttpRequest& request) { return FileResponse(file, request); },
+        HttpAccess::kPublic);
+  }
 }
 
 }  // namespace cairn

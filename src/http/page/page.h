@@ -5,6 +5,14 @@
 //   GET /               index.html, or one line of text if the program was built without a page
 //   GET /assets/NAME    the files that it names
 //
+// A browser that had llama-server's page at the same address keeps it in a service worker, and
+// would show it in place of ours for good. It still asks for three files, which have it forget that
+// page:
+//
+//   GET /sw.js                   a service worker that removes itself and reloads the page
+//   GET /_app/version.json       another version: open tabs of the earlier page load anew
+//   GET /manifest.webmanifest    what an installed page is called: Cairn
+//
 // Everything is loaded from this server: the page's Content-Security-Policy allows no other, and no
 // inline script or style. File names are the same in every version; a browser revalidates each time
 // and gets 304 while its ETag, a hash of the bytes, matches.

@@ -74,6 +74,21 @@ TEST_F(PageTest, IsPublicSoThatItCanAskForTheKey) {
   EXPECT_EQ(StatusOf(Get("/assets/page.js")), 200);
 }
 
+// llama-server's page, which a browser has kept, asks for these without a key.
+TEST_F(PageTest, TakesThePlaceOfAnotherServersPage) {
+  options_.keys = *ApiKeys::Make({"right"});
+  Serve({});
+  const std::string worker = Get("/sw.js");
+  EXPECT_EQ(StatusOf(worker), 200);
+  EXPECT_TRUE(Has(worker, "Content-Type: text/javascript"));
+  EXPECT_TRUE(Has(worker, "Cache-Control: no-cache"));
+  EXPECT_TRUE(Has(worker, "registration.unregister()"));
+  EXPECT_EQ(BodyOf(Get("/_app/version.json")), R"({"version":"cairn"})");
+  const std::string manifest = Get("/manifest.webmanifest");
+  EXPECT_TRUE(Has(manifest, "Content-Type: application/manifest+json"));
+  EXPECT_TRUE(Has(manifest, R"("name":"Cairn")"));
+}
+
 TEST_F(PageTest, SaysThatItWasNotBuilt) {
   Serve({});
   const std::string answer = Get("/");

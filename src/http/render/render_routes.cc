@@ -20,7 +20,8 @@ struct RenderRoute {
   ErrorWording wording = ErrorBody;
 };
 
-HttpResponse Answer(Served* served, const RenderRoute& route, const HttpRequest& http_request) {
+HttpResponse AnswerRendering(Served* served, const RenderRoute& route,
+                             const HttpRequest& http_request) {
   const ChatService* const service = served->service.load(std::memory_order_acquire);
   if (service == nullptr) {
     const Error loading = {ErrorCode::kUnavailable, served->not_ready.load()};
@@ -52,7 +53,7 @@ void AddRenderRoutes(HttpServer* server, Served* served) {
   };
   for (const RenderRoute& route : routes) {
     server->Handle("POST", route.path, [served, route](const HttpRequest& request) {
-      return Answer(served, route, request);
+      return AnswerRendering(served, route, request);
     });
   }
 }

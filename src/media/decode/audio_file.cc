@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "media/decode_messages.h"
 
 #define MINIAUDIO_IMPLEMENTATION
@@ -27,11 +28,6 @@ constexpr size_t kChunkSamples = 1U << 16U;
 
 tl::unexpected<Error> Refused(const std::string& what) {
   return Fail(ErrorCode::kInvalidArgument, "the audio " + what);
-}
-
-bool StartsWith(ByteSpan bytes, std::string_view text) {
-  const ByteSpan wanted = BytesOf(text);
-  return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
 }
 
 std::optional<ma_encoding_format> FormatOf(ByteSpan file) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/allocate.h"
+#include "base/bytes.h"
 
 namespace cairn {
 namespace {
@@ -18,11 +19,6 @@ constexpr uint32_t kShortType = 3;
 // Returns the part of `bytes` from `at`; empty if there is none.
 ByteSpan From(ByteSpan bytes, size_t at) {
   return at < bytes.size() ? bytes.subspan(at) : ByteSpan();
-}
-
-bool StartsWith(ByteSpan bytes, std::string_view text) {
-  const ByteSpan wanted = BytesOf(text);
-  return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
 }
 
 // A TIFF structure's numbers are big-endian or little-endian, as its first letters say. Places

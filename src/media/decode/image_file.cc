@@ -22,7 +22,7 @@
 namespace cairn {
 namespace {
 
-constexpr int kChannels = 3;
+constexpr int kRgbChannels = 3;
 
 tl::unexpected<Error> Broken(const std::string& reason) {
   return Fail(ErrorCode::kInvalidArgument, "the image cannot be decoded: " + reason);
@@ -33,7 +33,7 @@ Result<DecodedMedium> EmptyImage(const ImageSize& size) {
   image.kind = MediumKind::kImage;
   image.width = size.width;
   image.height = size.height;
-  const Status resized = TryResize(&image.rgb, size_t{size.width} * size.height * kChannels);
+  const Status resized = TryResize(&image.rgb, size_t{size.width} * size.height * kRgbChannels);
   if (!resized) return tl::unexpected(resized.error());
   return image;
 }
@@ -48,7 +48,7 @@ Result<DecodedMedium> DecodeByStb(ByteSpan file, const ImageSize& size) {
   int height = 0;
   int channels = 0;
   const std::unique_ptr<stbi_uc, StbiFree> pixels(stbi_load_from_memory(
-      file.data(), static_cast<int>(file.size()), &width, &height, &channels, kChannels));
+      file.data(), static_cast<int>(file.size()), &width, &height, &channels, kRgbChannels));
   if (pixels == nullptr) {
     const char* const reason = stbi_failure_reason();
     return Broken(reason == nullptr ? "the file is broken" : reason);
@@ -76,7 +76,7 @@ Result<DecodedMedium> DecodeByWebp(ByteSpan file, const ImageSize& size) {
   }
   Result<DecodedMedium> image = EmptyImage(size);
   if (!image) return image;
-  const auto stride = static_cast<int>(size.width) * kChannels;
+  const auto stride = static_cast<int>(size.width) * kRgbChannels;
   if (WebPDecodeRGBInto(file.data(), file.size(), image->rgb.data(), image->rgb.size(), stride) ==
       nullptr) {
     return Broken("the file is broken");

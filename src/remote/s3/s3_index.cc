@@ -16,7 +16,7 @@ namespace {
 // Blocks that are listed at a time.
 constexpr size_t kListsAtOnce = 8;
 constexpr size_t kEndDigits = 8;
-constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 std::string FolderOf(const std::string& key) {
   std::string folder = "i1/" + key.substr(std::min<size_t>(key.find(':') + 1, key.size())) + "/";
@@ -29,11 +29,11 @@ std::string NameOf(RemoteEntry entry) {
   entry.written_s = 0;
   std::string name(kEndDigits, '0');
   for (size_t i = 0; i < kEndDigits; ++i) {
-    name[kEndDigits - 1 - i] = kDigits[entry.end >> (4 * i) & 15U];
+    name[kEndDigits - 1 - i] = kHexDigits[entry.end >> (4 * i) & 15U];
   }
   for (const char c : EncodeEntry(entry)) {
-    name += {kDigits[static_cast<unsigned char>(c) >> 4U],
-             kDigits[static_cast<unsigned char>(c) & 15U]};
+    name += {kHexDigits[static_cast<unsigned char>(c) >> 4U],
+             kHexDigits[static_cast<unsigned char>(c) & 15U]};
   }
   return name;
 }
@@ -43,8 +43,8 @@ std::optional<RemoteEntry> EntryOf(std::string_view name) {
   name.remove_prefix(kEndDigits);
   Bytes bytes;
   for (size_t i = 0; i + 1 < name.size(); i += 2) {
-    const size_t high = kDigits.find(name[i]);
-    const size_t low = kDigits.find(name[i + 1]);
+    const size_t high = kHexDigits.find(name[i]);
+    const size_t low = kHexDigits.find(name[i + 1]);
     if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
     bytes.push_back(static_cast<uint8_t>(high << 4U | low));
   }

@@ -14,11 +14,11 @@
 namespace cairn {
 namespace {
 
-constexpr long kConnectMsMax = 2000;
+constexpr long kS3ConnectMsMax = 2000;
 // A transfer this slow for this long has hung.
 constexpr long kBytesPerSMin = 1024;
 constexpr long kSlowS = 2;
-constexpr size_t kIdleMax = 8;
+constexpr size_t kIdleHandlesMax = 8;
 constexpr size_t kErrorBytesMax = 4096;
 constexpr size_t kPageBytesMax = size_t{8} << 20;
 
@@ -187,7 +187,7 @@ class S3Objects final : public RemoteObjects {
   }
   void KeepHandle(Handle handle) {
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleMax) idle_.push_back(std::move(handle));
+    if (idle_.size() < kIdleHandlesMax) idle_.push_back(std::move(handle));
   }
 
   static Status StatusOf(const Answer& answer) {
@@ -211,7 +211,7 @@ class S3Objects final : public RemoteObjects {
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, ms_max);
-    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, std::min(ms_max, kConnectMsMax));
+    curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, std::min(ms_max, kS3ConnectMsMax));
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, kBytesPerSMin);
     curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kSlowS);
     curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 512L << 10);

@@ -2,16 +2,11 @@
 
 #include <charconv>
 
+#include "base/white_space.h"
 #include "remote/s3/s3_objects.h"
 
 namespace cairn {
 namespace {
-
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 // Returns the text between <name> and </name>, and moves `xml` behind it; an empty view with no
 // data if there is none.

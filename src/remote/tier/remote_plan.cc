@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "remote/remote_objects.h"
+
 namespace cairn {
 namespace {
 
@@ -10,8 +12,7 @@ constexpr double kAssumedMsPerToken = 1;
 // At most this many objects of one lookup are considered, and lie on one path: hostile entries
 // must not keep a thread busy.
 constexpr size_t kCandidatesMax = 4096;
-constexpr size_t kPathMax = 1024;
-constexpr uint64_t kObjectBytesMax = uint64_t{8} << 30;
+constexpr size_t kPlannedPathMax = 1024;
 
 double FetchMs(const RemotePace& pace, uint64_t bytes) {
   return static_cast<double>(bytes) / pace.bytes_per_ms + pace.round_trip_ms;
@@ -40,7 +41,7 @@ double FetchWaitMs(const RemoteAsk& ask, const RemotePace& pace, const RemotePla
 }
 
 uint64_t ObjectBytesMax(const RemoteAsk& ask, const RemoteEntry& entry) {
-  if (ask.kv_bytes_per_token == 0 && ask.snapshot_bytes == 0) return kObjectBytesMax;
+  if (ask.kv_bytes_per_token == 0 && ask.snapshot_bytes == 0) return kRemoteObjectBytesMax;
   // Headers, padding, and what libraries add to a state.
   constexpr double kSpareBytes = 16 << 20;
   constexpr double kSpareFactor = 2;
@@ -50,7 +51,7 @@ uint64_t ObjectBytesMax(const RemoteAsk& ask, const RemoteEntry& entry) {
                        static_cast<double>(state_bytes) +
                        static_cast<double>(entry.end) * sizeof(Token);
   return static_cast<uint64_t>(
-      std::min(kSpareFactor * bytes + kSpareBytes, static_cast<double>(kObjectBytesMax)));
+      std::min(kSpareFactor * bytes + kSpareBytes, static_cast<double>(kRemoteObjectBytesMax)));
 }
 
 RemotePlanner::Candidate* RemotePlanner::Find(size_t key, const RemoteId& id) {
@@ -123,7 +124,7 @@ size_t RemotePlanner::ReachOf(const Candidate& candidate) const {
 RemotePlanner::Cost RemotePlanner::OnTop(const Cost& below, const Candidate& candidate,
                                          const PlaceOf& place_of) {
   Cost cost = below;
-  cost.leads = below.leads && below.objects < kPathMax;
+  cost.leads = below.leads && below.objects < kPlannedPathMax;
   if (!cost.leads) return cost;
   ++cost.objects;
   const Place place = place_of(candidate.item);

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "remote/remote_objects.h"
 #include "remote/seal.h"
 #include "store/disk/disk_files.h"
 #include "store/object_folder.h"
@@ -17,7 +18,6 @@ constexpr double kHasMsMax = 2000;
 constexpr double kReliedOnMs = 600'000;
 constexpr double kAddMsMax = 5000;
 constexpr size_t kSegmentsMax = 10'000;
-constexpr size_t kPathMax = 4096;
 // The slowest store that an upload waits for.
 constexpr double kBytesPerMsMin = 1000;
 
@@ -97,7 +97,7 @@ Result<uint64_t> RemoteUploader::Upload(const ObjectName& name) {
   // Those that the index must list with this one, as they have no block of their own.
   std::vector<RemoteEntry> shorts;
   ObjectName next = name;
-  for (size_t i = 0; i < kPathMax && !next.empty(); ++i) {
+  for (size_t i = 0; i < kPathObjectsMax && !next.empty(); ++i) {
     const auto known = known_->Find(next);
     if (known && next != name && MayRelyOn(*known, steps.front().header.name_space)) {
       if (known->is_short) shorts.push_back(known->entry);

@@ -20,7 +20,7 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kIdleMax = 8;
+constexpr size_t kIdleConnectionsMax = 8;
 constexpr double kConnectMsMax = 2000;
 // A server that sends nothing for this long has hung.
 constexpr double kStallMsMax = 3000;
@@ -276,7 +276,7 @@ class HiredisClient final : public ValkeyClient {
     // After an error reply the rest of the replies has been read as well.
     if (connection->err != 0) return replies;
     const std::lock_guard lock(mutex_);
-    if (idle_.size() < kIdleMax) idle_.push_back(std::move(connection));
+    if (idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(connection));
     return replies;
   }
 

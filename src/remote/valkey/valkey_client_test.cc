@@ -12,7 +12,7 @@
 #include "remote/valkey/valkey_store.h"
 #include "testing/remote/reply_server.h"
 
-namespace cairn {
+namespace cairn::valkey_client_test {
 namespace {
 
 using test::ReplyServer;
@@ -166,4 +166,4 @@ TEST(ValkeyClientDeathTest, TheLengthOfAListIsNotAllocated) {
 #endif  // CAIRN_SANITIZED
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::valkey_client_test

@@ -16,7 +16,6 @@ using Type = ValkeyReply::Type;
 constexpr int64_t kEntriesBeforePruning = static_cast<int64_t>(kEntriesPerKeyMax) * 3 / 2;
 // The chunks that are on the way at a time.
 constexpr size_t kChunksAtOnce = 4;
-constexpr uint64_t kObjectBytesMax = uint64_t{8} << 30;
 // The size in a head is what somebody wrote there. More than this is allocated as it arrives.
 constexpr uint64_t kReservedBytesMax = uint64_t{64} << 20;
 
@@ -45,7 +44,7 @@ class Batch {
 };
 
 std::string TextOf(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return std::string(TextView(bytes));
 }
 
 Status StatusOf(const Result<std::vector<ValkeyReply>>& replies) {
@@ -135,7 +134,7 @@ std::optional<Head> ParseHead(const std::string& text) {
   const auto parsed = std::from_chars(text.data(), end, head.bytes);
   if (parsed.ec != std::errc() || parsed.ptr == end || *parsed.ptr != ' ') return std::nullopt;
   head.upload.assign(parsed.ptr + 1, end);
-  if (head.bytes > kObjectBytesMax || head.upload.empty()) return std::nullopt;
+  if (head.bytes > kRemoteObjectBytesMax || head.upload.empty()) return std::nullopt;
   return head;
 }
 

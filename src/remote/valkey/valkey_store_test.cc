@@ -13,7 +13,7 @@
 #include "testing/remote/real_server.h"
 #include "testing/remote/upload_kills.h"
 
-namespace cairn {
+namespace cairn::valkey_store_test {
 namespace {
 
 constexpr int64_t kTtlS = 100;
@@ -243,4 +243,4 @@ TEST(ValkeyCredentials, AreOneLine) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::valkey_store_test

@@ -13,7 +13,7 @@ namespace cairn {
 namespace {
 
 // Limit for a process to evict; while it computes a chunk, it does nothing else.
-constexpr int kWaitMs = 30'000;
+constexpr int kShareWaitMs = 30'000;
 
 }  // namespace
 
@@ -95,9 +95,10 @@ void CacheShares::Ask(const ModelLease& lease, const ModelEntry* model,
   auto connection = ChildConnection::Send(lease.port(), request);
   if (!connection) return;  // the process has died, which is seen elsewhere
   std::string answer;
-  auto step = (*connection)->ReadHead(kWaitMs);
+  auto step = (*connection)->ReadHead(kShareWaitMs);
   const bool taken = step == ChildConnection::Step::kMore && (*connection)->head().status == 200;
-  while (step == ChildConnection::Step::kMore) step = (*connection)->ReadBody(kWaitMs, &answer);
+  while (step == ChildConnection::Step::kMore)
+    step = (*connection)->ReadBody(kShareWaitMs, &answer);
   if (taken && step == ChildConnection::Step::kEnd) {
     told_[lease.process()] = bytes;
     const Json body_of_answer = Json::parse(answer, nullptr, /*allow_exceptions=*/false);

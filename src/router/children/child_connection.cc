@@ -32,7 +32,7 @@ std::string RequestText(const ChildRequest& request) {
   return text + "\r\n\r\n";
 }
 
-std::string_view TakeLine(std::string_view* text) {
+std::string_view TakeHeadLine(std::string_view* text) {
   const size_t end = std::min(text->find(kLineEnd), text->size());
   const std::string_view line = text->substr(0, end);
   text->remove_prefix(std::min(end + kLineEnd.size(), text->size()));
@@ -125,13 +125,13 @@ ChildConnection::Step ChildConnection::ReadHead(int wait_ms) {
 }
 
 bool ChildConnection::ParseHead(std::string_view text) {
-  const std::string_view status_line = TakeLine(&text);
+  const std::string_view status_line = TakeHeadLine(&text);
   if (!status_line.starts_with("HTTP/1.1 ") || status_line.size() < 12) return false;
   const auto status = ParseNumber(status_line.substr(9, 3));
   if (!status) return false;
   head_.status = static_cast<int>(*status);
   while (!text.empty()) {
-    const std::string_view line = TakeLine(&text);
+    const std::string_view line = TakeHeadLine(&text);
     const size_t colon = line.find(':');
     if (colon == std::string_view::npos) return false;
     head_.headers.emplace_back(line.substr(0, colon), Trimmed(line.substr(colon + 1)));
@@ -174,7 +174,7 @@ ChildConnection::Step ChildConnection::TakeChunks(std::string* body) {
     if (!in_chunk_) {
       const size_t end = text.find(kLineEnd);
       if (end == std::string_view::npos) break;
-      const auto size = ParseHex(TakeLine(&text));
+      const auto size = ParseHex(TakeHeadLine(&text));
       if (!size) return Step::kBroken;
       body_left_ = *size;
       in_chunk_ = true;

@@ -81,7 +81,7 @@ std::string Answered(const std::vector<std::string>& pieces, const std::string& 
   return text + (step == Step::kEnd ? " end" : " broken");
 }
 
-std::vector<std::string> Bytes(const std::string& text) {
+std::vector<std::string> BytesText(const std::string& text) {
   std::vector<std::string> bytes;
   for (const char c : text) bytes.emplace_back(1, c);
   return bytes;
@@ -108,7 +108,7 @@ TEST(ChildConnection, ReadsChunks) {
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nA;x=y\r\n, world of\r\n"
       "0\r\n\r\n";
   EXPECT_EQ(Answered({answer}), "200 hello, world of end");
-  EXPECT_EQ(Answered(Bytes(answer)), "200 hello, world of end");
+  EXPECT_EQ(Answered(BytesText(answer)), "200 hello, world of end");
 }
 
 TEST(ChildConnection, TellsABrokenAnswerFromACompleteOne) {

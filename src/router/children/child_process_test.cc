@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 
-namespace cairn {
+namespace cairn::child_process_test {
 namespace {
 
 constexpr std::chrono::seconds kPatience(60);
@@ -143,4 +143,4 @@ TEST(ChildProcess, LeavesNeitherProcessesNorDescriptors) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::child_process_test

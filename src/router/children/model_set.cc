@@ -54,12 +54,7 @@ void ModelLease::Refused() {
 
 ModelSet::ModelSet(ModelSetOptions options) : options_(std::move(options)) {
   CHECK(options_.start != nullptr && options_.clock != nullptr);
-  models_.resize(options_.models.size());
-  ended_.reserve(2 * models_.size());
-  for (size_t i = 0; i < models_.size(); ++i) {
-    models_[i].entry = options_.models[i];
-    if (options_.expected_bytes) models_[i].bytes = options_.expected_bytes(models_[i].entry);
-  }
+  for (const ModelEntry& entry : options_.models) Append(entry);
   times_ = std::thread([this] { RunTimes(); });
 }
 
@@ -91,23 +86,12 @@ ModelSet::~ModelSet() {
   children.clear();
 }
 
-const ModelEntry* ModelSet::Find(std::string_view name) const {
-  // Entries never change, so this needs no lock.
-  for (const Model& model : models_) {
-    if (model.entry.name == name) return &model.entry;
-  }
-  for (const Model& model : models_) {
-    const auto& aliases = model.entry.aliases;
-    if (std::find(aliases.begin(), aliases.end(), name) != aliases.end()) return &model.entry;
-  }
-  return nullptr;
-}
-
 std::vector<const ModelEntry*> ModelSet::Loaded() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<const ModelEntry*> loaded;
   for (const Model& model : models_) {
     const bool runs = model.phase == ModelPhase::kReady || model.phase == ModelPhase::kLoading;
+    if (model.removed) continue;
     if (runs || model.load_wait.has_value()) loaded.push_back(&model.entry);
   }
   return loaded;
@@ -162,6 +146,9 @@ Result<std::shared_ptr<ModelLease>> ModelSet::TryUse(size_t index, uint64_t numb
                                                      const UseOptions& options) {
   Model& model = models_[index];
   if (stopping_) return Fail(ErrorCode::kUnavailable, kStoppingText);
+  if (model.removed) {
+    return Fail(ErrorCode::kNotFound, "the model '" + model.entry.name + "' was removed");
+  }
   const bool doubted = options_.clock->NowMs() < model.doubted_until_ms;
   if (model.phase == ModelPhase::kReady && doubted) return nullptr;
   if (model.phase == ModelPhase::kReady && (model.admitted.erase(number) > 0 || !model.drains)) {
@@ -238,6 +225,7 @@ Status ModelSet::Load(const ModelEntry* entry) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Model& model = models_[IndexOf(entry)];
   if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
+  if (model.removed) return Fail(ErrorCode::kNotFound, "the model was removed");
   if (model.phase == ModelPhase::kLoading || model.phase == ModelPhase::kReady) {
     return Fail(ErrorCode::kInvalidArgument, "model is already running");
   }
@@ -290,9 +278,9 @@ void ModelSet::Replan() {
     if (!model.waits.empty() && *model.waits.begin() < one.oldest_wait.value_or(UINT64_MAX)) {
       one.oldest_wait = *model.waits.begin();
     }
-    one.restart = model.restart;
-    one.stop_asked = model.stop_asked || stopping_;
-    one.pinned = model.entry.pinned;
+    one.restart = model.restart && !model.removed;
+    one.stop_asked = model.stop_asked || model.removed || stopping_;
+    one.pinned = model.entry.pinned && !model.removed;
     one.drains = model.drains;
     one.last_used_ms = model.last_used_ms;
     one.bytes = model.bytes;
@@ -352,8 +340,8 @@ bool ModelSet::StartModel(size_t index) {
   Say(LogLevel::kInfo, model.entry.name + ": starting");
   ChildCallbacks callbacks;
   const uint64_t process = model.process;
-  callbacks.on_line = [this, index, process](std::string_view line) {
-    OnLine(index, process, line);
+  callbacks.on_line = [this, name = model.entry.name, index, process](std::string_view line) {
+    OnLine(name, index, process, line);
   };
   callbacks.on_ready = [this, index, process](int port) { OnReady(index, process, port); };
   callbacks.on_end = [this, index, process](const ChildEnd& end) { OnEnd(index, process, end); };
@@ -384,8 +372,9 @@ void ModelSet::StopModel(size_t index, const char* why) {
   times_changed_.notify_all();
 }
 
-void ModelSet::OnLine(size_t index, uint64_t process, std::string_view line) {
-  if (options_.child_log) options_.child_log(models_[index].entry.name, line);
+void ModelSet::OnLine(const std::string& name, size_t index, uint64_t process,
+                      std::string_view line) {
+  if (options_.child_log) options_.child_log(name, line);
   const std::lock_guard<std::mutex> lock(mutex_);
   Model& model = models_[index];
   if (model.process != process) return;
@@ -424,7 +413,7 @@ void ModelSet::OnEnd(size_t index, uint64_t process, const ChildEnd& end) {
   model.admitted.clear();
   model.stop_asked = false;
   model.exit_code = end.exit_code;
-  if (phase == ModelPhase::kStopping || stopping_) {
+  if (phase == ModelPhase::kStopping || stopping_ || model.removed) {
     Say(end.exit_code == 0 ? LogLevel::kInfo : LogLevel::kWarning,
         model.entry.name + ": unloaded, " + end.how);
   } else if (phase == ModelPhase::kLoading) {
@@ -459,6 +448,7 @@ std::vector<ModelStatus> ModelSet::List() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<ModelStatus> list;
   for (const Model& model : models_) {
+    if (model.removed) continue;
     ModelStatus status;
     status.entry = &model.entry;
     status.phase = model.phase;

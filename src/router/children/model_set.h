@@ -127,7 +127,13 @@ class ModelSet {
   // Starts the models that are to be loaded at the start. To be called at most once.
   void Begin();
 
-  // Returns the model of a name or an alias; nullptr if there is none. It lives as long as the set.
+  // From now on these are the models, with distinct names and aliases. One that is not among them,
+  // or is another one now, is unloaded when its requests have ended; those that wait for it fail.
+  // The others keep running. Nothing is started.
+  void SetModels(std::vector<ModelEntry> models);
+
+  // Returns the model of a name or an alias; nullptr if there is none. It lives as long as the set,
+  // even if it is none of the models any more.
   const ModelEntry* Find(std::string_view name) const;
   // The models that run or are about to.
   std::vector<const ModelEntry*> Loaded() const;
@@ -170,7 +176,8 @@ class ModelSet {
  private:
   friend class ModelLease;
   struct Model {
-    ModelEntry entry;
+    ModelEntry entry;      // never changes
+    bool removed = false;  // by SetModels(); its process may still run
     ModelPhase phase = ModelPhase::kStopped;
     std::unique_ptr<Child> child;
     uint64_t process = 0;  // the number of the process, of the whole set
@@ -205,6 +212,8 @@ class ModelSet {
 
   // REQUIRES, of all that follow: mutex_ is held, unless they say otherwise.
   size_t IndexOf(const ModelEntry* model) const;
+  void Append(ModelEntry entry);
+  void Remove(size_t index);
   void Replan();
   // Returns false, and the model has failed, if its process cannot be started.
   bool StartModel(size_t index);
@@ -218,7 +227,7 @@ class ModelSet {
   std::shared_ptr<ModelLease> Lend(size_t index, bool counts_as_use);
   void Say(LogLevel level, const std::string& line) const;
   // Without the lock.
-  void OnLine(size_t index, uint64_t process, std::string_view line);
+  void OnLine(const std::string& name, size_t index, uint64_t process, std::string_view line);
   void OnReady(size_t index, uint64_t process, int port);
   void OnEnd(size_t index, uint64_t process, const ChildEnd& end);
   void EndUse(size_t index, uint64_t process, bool answered);
@@ -233,7 +242,7 @@ class ModelSet {
   // All below is guarded by mutex_.
   std::condition_variable changed_;
   std::condition_variable times_changed_;
-  std::vector<Model> models_;
+  std::deque<Model> models_;                   // grows, so that entries and indexes stay
   std::vector<std::unique_ptr<Child>> ended_;  // to be deleted by the thread
   uint64_t numbers_ = 0;
   double plan_at_ms_ = 0;

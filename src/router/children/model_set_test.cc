@@ -8,7 +8,7 @@
 #include <system_error>
 #include <thread>
 
-namespace cairn {
+namespace cairn::model_set_test {
 namespace {
 
 constexpr std::chrono::seconds kPatience(60);
@@ -461,6 +461,53 @@ TEST_F(ModelSetTest, UnloadsALoadingModelAtOnce) {
   EXPECT_FALSE(StatusOf("a").failed);
 }
 
+TEST_F(ModelSetTest, UnloadsAModelThatIsRemovedAfterItsAnswers) {
+  std::vector<ModelEntry> models;
+  Make(2, [&](std::vector<ModelEntry>* made) { models = *made; });
+  LoadAndRelease("a");
+  LoadAndRelease("b");
+  const ModelEntry* const removed = set_->Find("a");
+  Lease lease = UseReady("a");
+  Lease other = UseReady("b");
+  Asking waits(set_.get(), "c");
+  WaitUntil([this] { return StatusOf("c").waiting == 1; });
+  models.erase(models.begin());  // "a"
+  models.back().tags = {"new"};  // "c" is another one now
+  models.emplace_back().name = "d";
+  set_->SetModels(models);
+  EXPECT_EQ(set_->Find("a"), nullptr);
+  EXPECT_EQ(set_->Find("alias-a"), nullptr);
+  EXPECT_EQ(removed->name, "a");
+  EXPECT_EQ(set_->Use(removed, {}, [] { return true; }).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(set_->Load(removed).error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(waits.WaitForError().message, "the model 'c' was removed");
+  EXPECT_EQ(set_->Find("c")->tags, models[1].tags);
+  std::string names;
+  for (const ModelStatus& status : set_->List()) names += status.entry->name + " ";
+  EXPECT_EQ(names, "b c d ");
+  EXPECT_EQ(StatusOf("b").phase, ModelPhase::kReady);
+  EXPECT_EQ(children_.signals(), "");
+  other.reset();
+  lease.reset();
+  EXPECT_EQ(children_.signals(), "a:15 ");
+  children_.End("a");
+  LoadAndRelease("d");
+  EXPECT_EQ(children_.started(), "a b d ");
+}
+
+TEST_F(ModelSetTest, StopsAModelThatIsRemovedWhileItLoads) {
+  std::vector<ModelEntry> models;
+  Make(2, [&](std::vector<ModelEntry>* made) { models = *made; });
+  Asking waits(set_.get(), "c");
+  children_.WaitForStarts("c ");
+  models.pop_back();
+  set_->SetModels(models);
+  EXPECT_EQ(children_.signals(), "c:15 ");
+  EXPECT_EQ(waits.WaitForError().message, "the model 'c' was removed");
+  children_.End("c", 143);
+  EXPECT_EQ(children_.started(), "c ");
+}
+
 TEST_F(ModelSetTest, SaysThatPinnedModelsTakeAllPlaces) {
   Make(1, [](std::vector<ModelEntry>* models) { (*models)[0].pinned = true; });
   LoadAndRelease("a");
@@ -544,4 +591,4 @@ TEST_F(ModelSetTest, HasEveryProcessLoadItsKeysAgainOnceItIsReady) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::model_set_test

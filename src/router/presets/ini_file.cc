@@ -17,7 +17,7 @@ bool IsKey(std::string_view text) {
   });
 }
 
-std::string_view Trimmed(std::string_view text) {
+std::string_view WithoutBlanks(std::string_view text) {
   constexpr std::string_view kBlanks = " \t";
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == std::string_view::npos) return {};
@@ -25,7 +25,7 @@ std::string_view Trimmed(std::string_view text) {
 }
 
 std::string_view WithoutComment(std::string_view text) {
-  return Trimmed(text.substr(0, text.find_first_of(";#")));
+  return WithoutBlanks(text.substr(0, text.find_first_of(";#")));
 }
 
 // Removes the first line from `text` and returns it without its end: "\r\n", "\n" or "\r".
@@ -42,11 +42,11 @@ std::string_view TakeLine(std::string_view* text) {
 
 // Parses "[name]", with nothing but a comment behind it. Empty if it is something else.
 std::string_view SectionName(std::string_view line) {
-  line = Trimmed(line);
+  line = WithoutBlanks(line);
   const size_t close = line.find(']');
   if (!line.starts_with('[') || close == std::string_view::npos) return {};
   if (!WithoutComment(line.substr(close + 1)).empty()) return {};
-  return Trimmed(line.substr(1, close - 1));
+  return WithoutBlanks(line.substr(1, close - 1));
 }
 
 void Set(std::string_view key, std::string_view value, IniSection* section) {
@@ -71,7 +71,7 @@ Result<std::vector<IniSection>> ParseIni(std::string_view text) {
     };
     const std::string_view line = TakeLine(&text);
     if (WithoutComment(line).empty()) continue;
-    if (Trimmed(line).starts_with('[')) {
+    if (WithoutBlanks(line).starts_with('[')) {
       const std::string_view name = SectionName(line);
       if (name.empty()) return fail("is no section; expected [name]");
       const bool again = std::any_of(sections.begin() + 1, sections.end(),
@@ -81,7 +81,7 @@ Result<std::vector<IniSection>> ParseIni(std::string_view text) {
       continue;
     }
     const size_t equals = line.find('=');
-    const std::string_view key = Trimmed(line.substr(0, equals));
+    const std::string_view key = WithoutBlanks(line.substr(0, equals));
     if (equals == std::string_view::npos || !IsKey(key)) {
       return fail("is neither [section] nor key = value");
     }

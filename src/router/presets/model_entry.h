@@ -19,6 +19,8 @@ struct ModelEntry {
   bool load_on_startup = false;
   double idle_s_max = -1;      // after so long without a request it is unloaded; negative: never
   double stop_timeout_s = 40;  // from SIGTERM to SIGKILL; includes saving the cache
+
+  bool operator==(const ModelEntry&) const = default;
 };
 
 }  // namespace cairn

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace cairn {
+namespace cairn::generation_test {
 namespace {
 
 constexpr std::chrono::milliseconds kNow(0);
@@ -73,4 +73,4 @@ TEST(Generation, TheClientOfAPartIsThatOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::generation_test

@@ -10,7 +10,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::open_generations_test {
 namespace {
 
 using test::Bench;
@@ -102,4 +102,4 @@ TEST(LostEngine, IsToldToRequestsThatComeLater) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::open_generations_test

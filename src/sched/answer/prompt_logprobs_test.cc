@@ -7,7 +7,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::prompt_logprobs_test {
 namespace {
 
 using test::Bench;
@@ -166,4 +166,4 @@ TEST(AnswerTokens, ComeWithTheTextOfEachPieceAndTheRestAtTheEnd) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prompt_logprobs_test

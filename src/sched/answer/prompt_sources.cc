@@ -7,7 +7,7 @@ namespace cairn {
 namespace {
 
 // Subtracts up to `from` tokens from `left`, and returns how many.
-size_t Take(size_t* left, size_t from) {
+size_t TakeUpTo(size_t* left, size_t from) {
   const size_t taken = std::min(*left, from);
   *left -= taken;
   return taken;
@@ -21,11 +21,11 @@ void PromptSources::Add(const ReuseReport* report, size_t tokens) {
     // Prefetched tokens are held in the slot that computed them, or in the tier to which it was
     // offloaded.
     size_t ahead = std::min(report->prefetched_tokens, left);
-    prefetched += Take(&left, ahead);
+    prefetched += TakeUpTo(&left, ahead);
     for (auto [tier_tokens, sum] :
          {std::pair{report->live_tokens, &live}, std::pair{report->ram_tokens, &ram},
           std::pair{report->disk_tokens, &disk}}) {
-      *sum += Take(&left, tier_tokens - Take(&ahead, tier_tokens));
+      *sum += TakeUpTo(&left, tier_tokens - TakeUpTo(&ahead, tier_tokens));
     }
   }
   computed += left;

@@ -7,9 +7,6 @@
 namespace cairn {
 namespace {
 
-// The weight of a new measurement in the moving average.
-constexpr double kNewShare = 0.1;
-
 SchedulerOptions OptionsOf(const SchedulerOptions& of_model) {
   SchedulerOptions options;
   options.reuse = ReuseMode::kAny;
@@ -50,7 +47,7 @@ void DraftModel::EmptySlots() {
 
 void DraftModel::OnPrefilled(size_t tokens, double ms) {
   context_.restorer.ObservePrefill(tokens, ms);
-  of_model_->time_share.OnPrefill(ms);
+  of_model_->pace->OnPrefill(ms);
   of_model_->stats.Update(
       [tokens](SchedulerStats* stats) { stats->draft_model.prefilled_tokens += tokens; });
 }
@@ -63,7 +60,7 @@ void DraftModel::OnResumed(size_t tokens) {
 void DraftModel::OnDrafted(size_t tokens, double ms) {
   const double each_ms = ms / static_cast<double>(std::max<size_t>(tokens, 1));
   ms_per_token_ =
-      ms_per_token_ == 0 ? each_ms : ms_per_token_ + (each_ms - ms_per_token_) * kNewShare;
+      ms_per_token_ == 0 ? each_ms : ms_per_token_ + (each_ms - ms_per_token_) * kNewMeasureShare;
 }
 
 }  // namespace cairn

@@ -29,6 +29,9 @@
 
 namespace cairn {
 
+// The weight of a new measurement in a moving average.
+inline constexpr double kNewMeasureShare = 0.1;
+
 class DraftModel {
  public:
   // `of_model`: of the model whose answers it drafts. Must outlive this object.
@@ -54,7 +57,7 @@ class DraftModel {
   // Tokens that the model does not have are never drafted.
   size_t vocab_size() const { return of_model_->engine->info().vocab_size; }
   // False while answers are owed time.
-  bool MayPrefill() const { return !of_model_->time_share.owes(); }
+  bool MayPrefill() const { return !of_model_->pace->owes(); }
   void OnPrefilled(size_t tokens, double ms);
   void OnResumed(size_t tokens);
   void OnDrafted(size_t tokens, double ms);

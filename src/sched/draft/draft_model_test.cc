@@ -9,7 +9,7 @@
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::draft_model_test {
 namespace {
 
 using test::Bench;
@@ -251,4 +251,4 @@ TEST(DraftModel, IsUnloadedAndLoadedWithTheModel) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::draft_model_test

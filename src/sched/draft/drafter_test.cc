@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace cairn {
+namespace cairn::drafter_test {
 namespace {
 
 Tokens T(std::string_view text) {
@@ -87,4 +87,4 @@ TEST(ParseDraftKinds, TakesLlamaServersNames) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::drafter_test

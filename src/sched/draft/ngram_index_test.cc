@@ -7,7 +7,7 @@
 #include <random>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::ngram_index_test {
 namespace {
 
 Tokens T(std::string_view text) {
@@ -65,4 +65,4 @@ TEST(NgramIndex, NeverFindsWhatIsNotThereAndMostOfWhatIs) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::ngram_index_test

@@ -5,12 +5,6 @@
 #include <vector>
 
 namespace cairn {
-namespace {
-
-// The weight of a new measurement in the moving average.
-constexpr double kNewShare = 0.1;
-
-}  // namespace
 
 AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
   std::vector<std::unique_ptr<Drafter>> drafters;
@@ -56,14 +50,14 @@ Result<Bytes> Speculation::Prepare(Slot* slot, size_t tokens) {
   if (tokens <= context_->engine->traits().rollback_tokens) return Bytes();
   const double begin_ms = context_->NowMs();
   auto snapshot = slot->TakeSnapshot();
-  snapshot_ms_ += (context_->NowMs() - begin_ms - snapshot_ms_) * kNewShare;
+  snapshot_ms_ += (context_->NowMs() - begin_ms - snapshot_ms_) * kNewMeasureShare;
   return snapshot;
 }
 
 Status Speculation::RollBack(Slot* slot, size_t accepted, const Bytes& snapshot) {
   const double begin_ms = context_->NowMs();
   const Status rolled = slot->RollBack(accepted + 1, snapshot);
-  if (!snapshot.empty()) snapshot_ms_ += (context_->NowMs() - begin_ms) * kNewShare;
+  if (!snapshot.empty()) snapshot_ms_ += (context_->NowMs() - begin_ms) * kNewMeasureShare;
   return rolled;
 }
 
@@ -76,6 +70,7 @@ void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t
     DraftStats& of_source = stats->drafts[static_cast<size_t>(draft.source)];
     of_source.drafted_tokens += tokens;
     of_source.accepted_tokens += accepted;
+    ++of_source.verified;
   });
 }
 

@@ -207,10 +207,14 @@ void EncodedMedia::Save(NamespaceId name_space, const Medium& medium, const Enco
 }
 
 Result<EncodedPieces> EncodedMedia::Encode(const Medium& medium) {
-  auto decoded = decoder_->Decode(medium);
+  return EncodeDecoded(encoder_, decoder_->Decode(medium), medium);
+}
+
+Result<EncodedPieces> EncodeDecoded(MediaEncoder* encoder, const Result<DecodedMedium>& decoded,
+                                    const Medium& medium) {
   if (!decoded) return tl::unexpected(decoded.error());
   if (medium.gone && medium.gone()) return Fail(ErrorCode::kCancelled, "its client left");
-  auto encoded = encoder_->Encode(*decoded);
+  auto encoded = encoder->Encode(*decoded);
   if (!encoded) return tl::unexpected(encoded.error());
   EncodedPieces pieces;
   for (EncodedPiece& piece : *encoded) {

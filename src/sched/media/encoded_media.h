@@ -157,6 +157,11 @@ class EncodedMedia {
   std::thread thread_;  // last: it uses all others
 };
 
+// Encodes what a decoder returned for `medium`. kCancelled if its client has left; else errors are
+// those of the decoder and the encoder.
+Result<EncodedPieces> EncodeDecoded(MediaEncoder* encoder, const Result<DecodedMedium>& decoded,
+                                    const Medium& medium);
+
 }  // namespace cairn
 
 #endif  // CAIRN_SCHED_MEDIA_ENCODED_MEDIA_H_

@@ -12,7 +12,7 @@
 #include "testing/media/fake_media.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::encoded_media_test {
 namespace {
 
 constexpr NamespaceId kClient = 7;
@@ -273,4 +273,4 @@ TEST(EncodedMedia, ThatCannotBeSavedAreEncodedAgain) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::encoded_media_test

@@ -17,7 +17,7 @@
 #include "testing/media/fake_media.h"
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::media_prompts_test {
 namespace {
 
 using test::Bench;
@@ -324,4 +324,4 @@ TEST(MediaPrompts, OfAnyLengthsReachTheEngineAsMedia) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::media_prompts_test

@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kNonCausal = 1;
 constexpr uint32_t kHasRowPositions = 2;
 
-struct Front {
+struct RowsFront {
   uint64_t key_high = 0;
   uint64_t key_low = 0;
 };
@@ -38,7 +38,7 @@ void Append(const T& value, Bytes* to) {
 
 // Takes `count` values from the front of `left`. Returns false if there are fewer.
 template <typename T>
-bool Take(uint64_t count, T* values, ByteSpan* left) {
+bool TakeValues(uint64_t count, T* values, ByteSpan* left) {
   if (count > left->size() / sizeof(T)) return false;
   const size_t bytes = static_cast<size_t>(count) * sizeof(T);
   if (bytes > 0) std::memcpy(values, left->data(), bytes);
@@ -47,15 +47,15 @@ bool Take(uint64_t count, T* values, ByteSpan* left) {
 }
 
 template <typename T>
-bool Take(uint64_t count, std::vector<T>* values, ByteSpan* left) {
+bool TakeValues(uint64_t count, std::vector<T>* values, ByteSpan* left) {
   if (count > left->size() / sizeof(T)) return false;  // before anything is allocated
   values->resize(static_cast<size_t>(count));
-  return Take(count, values->data(), left);
+  return TakeValues(count, values->data(), left);
 }
 
 std::optional<EncodedPiece> TakePiece(ByteSpan* left) {
   PieceFront front;
-  if (!Take(1, &front, left)) return std::nullopt;
+  if (!TakeValues(1, &front, left)) return std::nullopt;
   if (front.rows == 0 || (front.flags & ~(kNonCausal | kHasRowPositions)) != 0) return std::nullopt;
   EncodedPiece piece;
   piece.rows = front.rows;
@@ -63,8 +63,8 @@ std::optional<EncodedPiece> TakePiece(ByteSpan* left) {
   piece.non_causal = (front.flags & kNonCausal) != 0;
   const uint64_t row_positions = (front.flags & kHasRowPositions) != 0 ? front.rows : 0;
   const uint64_t floats = uint64_t{front.rows} * front.row_floats;
-  if (!Take(row_positions, &piece.row_positions, left)) return std::nullopt;
-  if (!Take(floats, &piece.embeddings, left)) return std::nullopt;
+  if (!TakeValues(row_positions, &piece.row_positions, left)) return std::nullopt;
+  if (!TakeValues(floats, &piece.embeddings, left)) return std::nullopt;
   return piece;
 }
 
@@ -72,7 +72,7 @@ std::optional<EncodedPiece> TakePiece(ByteSpan* left) {
 
 Bytes EncodeRows(const Bits128& key, const EncodedPieces& pieces) {
   Bytes bytes;
-  Append(Front{key.high, key.low}, &bytes);
+  Append(RowsFront{key.high, key.low}, &bytes);
   Append(static_cast<uint32_t>(pieces.size()), &bytes);
   for (const auto& piece : pieces) {
     PieceFront front;
@@ -90,9 +90,9 @@ Bytes EncodeRows(const Bits128& key, const EncodedPieces& pieces) {
 }
 
 std::optional<EncodedPieces> DecodeRows(const Bits128& key, ByteSpan payload) {
-  Front front;
+  RowsFront front;
   uint32_t count = 0;
-  if (!Take(1, &front, &payload) || !Take(1, &count, &payload)) return std::nullopt;
+  if (!TakeValues(1, &front, &payload) || !TakeValues(1, &count, &payload)) return std::nullopt;
   if (front.key_high != key.high || front.key_low != key.low) return std::nullopt;
   EncodedPieces pieces;
   for (uint32_t i = 0; i < count; ++i) {

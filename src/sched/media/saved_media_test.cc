@@ -6,7 +6,7 @@
 #include "testing/media/fake_media.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::saved_media_test {
 namespace {
 
 constexpr NamespaceId kClient = 1;
@@ -118,4 +118,4 @@ TEST(SavedMedia, AreNotWrittenWhileTheDiskRefuses) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::saved_media_test

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::prefetch_account_test {
 namespace {
 
 using test::Bench;
@@ -299,4 +299,4 @@ TEST(PrefetchAccount, IsThatOfEachTokenHoweverConversationsComeBack) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prefetch_account_test

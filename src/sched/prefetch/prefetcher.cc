@@ -162,7 +162,10 @@ bool Prefetcher::ComputeChunk(size_t tokens_max) {
   rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
   // The rows are not at hand; a request brings them.
   if (cuts.IsMedium(begin)) return false;
-  // It keeps to the cuts behind an answer too, because its prompt may go on in any way.
+  // It keeps to the cuts behind an answer too, because its prompt may go on in any way: it may also
+  // be a short turn, which is one chunk.
+  if (!cuts.Has(begin) && goal - begin <= rules.turn_tokens_max) return false;
+  rules.turn_tokens_max = 0;
   const size_t end = NextChunkEnd(cuts, rules, begin, goal, /*is_clean=*/true);
   TraceSpan span(context_->options.trace, "prefetch");
   const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));

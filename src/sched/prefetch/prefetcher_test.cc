@@ -7,7 +7,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::prefetcher_test {
 namespace {
 
 using test::Bench;
@@ -263,4 +263,4 @@ TEST(Prefetching, AMicroBatchSmallerThanTheGridIsReadAheadInItsOwnSteps) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::prefetcher_test

@@ -11,7 +11,7 @@
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 
-namespace cairn {
+namespace cairn::preload_test {
 namespace {
 
 using test::Bench;
@@ -213,4 +213,4 @@ TEST(BringingBack, WhatIsOnDiskAloneStandsInASlotAfterwards) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::preload_test

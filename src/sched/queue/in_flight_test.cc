@@ -6,7 +6,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::in_flight_test {
 namespace {
 
 using test::Bench;
@@ -280,4 +280,4 @@ TEST(InFlight, SeveralAnswersToTwoRequestsOfOnePromptReadItOnce) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::in_flight_test

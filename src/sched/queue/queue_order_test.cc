@@ -4,8 +4,6 @@
 
 #include <vector>
 
-#include "sched/time_share.h"
-
 namespace cairn {
 namespace {
 
@@ -98,38 +96,6 @@ TEST(FairShares, LetNamespacesOfAnySizeOfRequestHaveTheSameTime) {
   }
   EXPECT_NEAR(served_ms[1], served_ms[3], 240);
   EXPECT_NEAR(served_ms[2], served_ms[3], 240);
-}
-
-TEST(TimeShare, OwesAnswersAsLongAsThePieceTookAtOneHalf) {
-  TimeShare share(0.5);
-  EXPECT_FALSE(share.owes());
-  share.OnPrefill(180);
-  share.OnDecode(100);
-  EXPECT_TRUE(share.owes());
-  share.OnDecode(80);
-  EXPECT_FALSE(share.owes());
-}
-
-TEST(TimeShare, OwesThreeTimesAsLongAtOneQuarter) {
-  TimeShare share(0.25);
-  share.OnPrefill(100);
-  share.OnDecode(299);
-  EXPECT_TRUE(share.owes());
-  share.OnDecode(1);
-  EXPECT_FALSE(share.owes());
-}
-
-TEST(TimeShare, OwesNothingAtOne) {
-  TimeShare share(1);
-  share.OnPrefill(1000);
-  EXPECT_FALSE(share.owes());
-}
-
-TEST(TimeShare, OwesNobodyWhoIsGone) {
-  TimeShare share(0.5);
-  share.OnPrefill(1000);
-  share.Forgive();
-  EXPECT_FALSE(share.owes());
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace cairn {
+namespace cairn::request_queue_test {
 namespace {
 
 constexpr NamespaceId kMany = 1;
@@ -47,4 +47,4 @@ TEST(RequestQueue, ShowsTheContextThreadWhoLeavesWhileOthersPush) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::request_queue_test

@@ -7,7 +7,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::shares_test {
 namespace {
 
 using test::Bench;
@@ -156,4 +156,4 @@ TEST(Admission, APrefixThatIsSharedWithASlotInUseTakesNoRoomOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::shares_test

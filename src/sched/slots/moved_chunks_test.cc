@@ -6,7 +6,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::moved_chunks_test {
 namespace {
 
 using test::Join;
@@ -55,4 +55,4 @@ TEST(MovedChunks, AreNoneWhereThePromptGoesOnOrThereIsNothing) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::moved_chunks_test

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/kept_window.h"
+
 namespace cairn {
 
 void Offloader::Offload(Slot* slot, bool preempted) {
@@ -74,6 +76,9 @@ bool Offloader::CutToRoom(const Slot& slot, Useful* useful) const {
 
 bool Offloader::SaveFullState(Slot* slot) {
   if (slot->tokens().empty() || !slot->is_own()) return false;
+  // Otherwise nothing would use it.
+  const bool is_exact = HoldsAllRows(pool_->engine().traits(), slot->tokens().size());
+  if (!is_exact && pool_->options().mode == ReuseMode::kExact) return false;
   auto whole = slot->TakeFullState();
   if (!whole) return false;
   return pool_->cache()

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/kept_window.h"
 #include "sched/upkeep/schedule_trace.h"
 
 namespace cairn {
@@ -18,6 +19,14 @@ constexpr double kLostWantedShare = 0.125;
 
 ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
   return stored.first(stored.size() - checkpoint.logits_bytes);
+}
+
+// Whether a slot with this full state can go on along the prompt: from anywhere, or from its end.
+bool LeadsOn(const MemoryTraits& traits, ReuseMode mode, const FullState& whole, TokenSpan prompt) {
+  const size_t end = whole.tokens.size();
+  if (HoldsAllRows(traits, end)) return true;
+  return mode != ReuseMode::kExact && end < prompt.size() &&
+         CommonPrefix(whole.tokens, prompt) == end;
 }
 
 ReuseReport::Path PathOf(const ResumePath& path) {
@@ -134,6 +143,19 @@ std::optional<Restorer::Resumed> Restorer::ResumeByMoving(const SlotNeeds& needs
 }
 
 ResumePath Restorer::Choose(const SlotNeeds& needs) const {
+  const MemoryTraits& traits = pool_->engine().traits();
+  const ReuseMode mode = pool_->options().mode;
+  const auto leads_nowhere = [&](const FullState* whole) {
+    return !LeadsOn(traits, mode, *whole, needs.prompt);
+  };
+  const std::vector<const FullState*>& all = needs.match->full_states;
+  if (std::any_of(all.begin(), all.end(), leads_nowhere)) {
+    CheckpointCache::MatchResult match = *needs.match;
+    std::erase_if(match.full_states, leads_nowhere);
+    SlotNeeds others = needs;
+    others.match = &match;
+    return Choose(others);
+  }
   const bool none_free = !pool_->has_free();
   std::vector<SlotView> views;
   for (const SlotPool::Entry& entry : pool_->entries()) {
@@ -255,6 +277,8 @@ ResumeRules Restorer::Rules(const SlotNeeds& needs) const {
   rules.kv_bytes_per_token = traits.kv_bytes_per_token;
   rules.assemble_bytes_per_prefill_token = assembled_bytes_per_prefill_token();
   rules.in_answer = needs.in_answer;
+  rules.turn_tokens_max = TurnTokensMax(rules.mode, rules.needs_snapshots, rules.cuts.grid_tokens(),
+                                        pool_->engine().chunk_tokens_max());
   const bool may_resume_in_runs =
       rules.mode == ReuseMode::kLive && rules.segments && !rules.needs_snapshots && needs.reuse;
   if (may_resume_in_runs) rules.run = pool_->cache().StoredRunOf(*needs.match);

@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "base/check.h"
+#include "engine/kept_window.h"
 #include "sched/adapter_name_space.h"
 #include "sched/slots/slot_choice.h"
 
@@ -14,6 +15,19 @@ namespace {
 
 // The largest segment taken at once, as in the cache: it bounds how long other slots wait.
 constexpr size_t kSegmentTokensMax = 8192;
+
+// Whether a slot of so many tokens would go on from a file as exactly as the mode asks for.
+Status CheckExact(const SlotPool& pool, size_t tokens) {
+  if (pool.options().mode != ReuseMode::kExact) return {};
+  const MemoryTraits& traits = pool.engine().traits();
+  if (HoldsAllRows(traits, tokens)) return {};
+  return Fail(ErrorCode::kUnsupported,
+              "with --swa-full a file holds the sliding window's last " +
+                  std::to_string(traits.window_tokens) + " tokens alone, and a conversation of " +
+                  std::to_string(tokens) +
+                  " tokens would go on from it with other bits, which --reuse exact rules out; "
+                  "leave out --swa-full, or start the server with --reuse live");
+}
 
 }  // namespace
 
@@ -68,6 +82,9 @@ Result<SlotContent> SlotArchive::BeginSaving(size_t slot, NamespaceId name_space
     return Fail(
         ErrorCode::kUnsupported,
         name + " holds moved chunks (--cache-reuse, --context-shift), which cannot be saved");
+  }
+  if (Status exact = CheckExact(*pool_, entry.slot.own_tokens()); !exact) {
+    return tl::unexpected(exact.error());
   }
   entry.free = false;
   entry.saving = true;
@@ -161,6 +178,9 @@ Status SlotArchive::CheckFits(const SavedSlot& saved) const {
                                          " tokens, and a slot holds at most " +
                                          std::to_string(pool_->engine().context_tokens()) +
                                          "; start the server with a larger --ctx-size");
+  }
+  if (saved.whole) {
+    if (Status exact = CheckExact(*pool_, saved.tokens.size()); !exact) return exact;
   }
   const bool has_kv = traits.kv_bytes_per_token > 0;
   // With a stream for each slot, slots were once saved whole although their KV can be cut.

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/utf8.h"
+#include "media/media_tokens.h"
 #include "store/codec/codec.h"
 #include "store/disk/disk_files.h"
 
@@ -173,6 +174,12 @@ Result<SlotFiles::Done> SlotFiles::Restore(size_t slot, NamespaceId name_space,
     const Error error = {saved.error().code,
                          "\"" + file + "\" cannot be restored: " + saved.error().message};
     return tl::unexpected(ReadError(file, error));
+  }
+  if (!options_.takes_media && HasMedia(saved->tokens)) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "\"" + file +
+                    "\" has images or audio. Cannot restore media tokens without an "
+                    "mmproj; start the server with --mmproj, or restore another file");
   }
   saved->name_space = name_space;
   const size_t tokens = saved->tokens.size();

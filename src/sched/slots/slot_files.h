@@ -40,6 +40,8 @@ struct SlotFilesOptions {
   SavedAs saved_as;
   Codec codec = Codec::kRaw;
   bool needs_snapshots = false;  // see MemoryTraits
+  // Otherwise files with images or audio are refused: no request could continue them.
+  bool takes_media = true;
 };
 
 class SlotFiles {
@@ -69,8 +71,8 @@ class SlotFiles {
   Result<Done> Save(size_t slot, NamespaceId name_space, const std::string& file);
   // Restores a saved file into a slot. The slot is checked before the file is read. One file is
   // read at a time, because all of it is held in memory. kInvalidArgument if there is no such file,
-  // or it is corrupt or of another version, model or client; then nothing has changed. Other errors
-  // as in SlotArchive::Restore.
+  // or it is corrupt or of another version, model or client, or has media that the server does not
+  // take; then nothing has changed. Other errors as in SlotArchive::Restore.
   // REQUIRES: IsFileName(file).
   Result<Done> Restore(size_t slot, NamespaceId name_space, const std::string& file);
 

@@ -13,11 +13,13 @@
 #include <utility>
 #include <vector>
 
+#include "media/media_tokens.h"
 #include "store/object_folder.h"
 #include "testing/base/memory_fs.h"
+#include "testing/media/fake_media.h"
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::slot_files_test {
 namespace {
 
 using test::Bench;
@@ -37,6 +39,7 @@ struct Setting {
   uint64_t fingerprint = 7;
   bool stores = true;
   Codec codec = Codec::kRaw;
+  bool takes_media = true;
 };
 
 Setting Of(MemoryClass memory_class, ReuseMode reuse = ReuseMode::kLive) {
@@ -50,7 +53,7 @@ class Life {
       : engine_(setting.engine),
         cache_(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("value"),
                setting.stores ? MakeRamStore() : MakeNoneStore()),
-        scheduler_(&engine_, &cache_, &clock_, OptionsOf(setting)),
+        scheduler_(&engine_, &cache_, &clock_, OptionsOf(setting, &media_)),
         files_(fs, &scheduler_.slots(), &clock_, FilesOf(setting, engine_)),
         thread_([this] { scheduler_.Run(); }) {}
   ~Life() {
@@ -80,8 +83,9 @@ class Life {
   FakeEngine& engine() { return engine_; }
 
  private:
-  static SchedulerOptions OptionsOf(const Setting& setting) {
+  static SchedulerOptions OptionsOf(const Setting& setting, EncodedMedia* media) {
     SchedulerOptions options;
+    options.media = media;
     options.first_lineage = setting.first_lineage;
     options.reuse = setting.reuse;
     return options;
@@ -90,12 +94,16 @@ class Life {
     return {kFolder,
             {{setting.fingerprint, 0}, {{0, 0}, {1, 111}, {2, 222}}},
             setting.codec,
-            engine.traits().NeedsSnapshots()};
+            engine.traits().NeedsSnapshots(),
+            setting.takes_media};
   }
 
   const SteadyClock clock_;
   FakeEngine engine_;
   CheckpointCache cache_;
+  FakeMediaDecoder decoder_;
+  FakeMediaEncoder encoder_;
+  EncodedMedia media_{&decoder_, &encoder_, &clock_, {.on_encoded = [this] { scheduler_.Wake(); }}};
   Scheduler scheduler_;
   SlotFiles files_;
   std::thread thread_;
@@ -210,6 +218,42 @@ TEST_F(SlotFilesTest, TheNextTurnInAFreshServerReadsItsMessageAlone) {
     PlayTwoTurns(&uninterrupted);
     EXPECT_EQ(answer.text, uninterrupted.Run(Request(next)).text);
   }
+}
+
+Setting OfKeptWindow(size_t window_tokens, ReuseMode reuse) {
+  Setting setting = Of(MemoryClass::kAttention, reuse);
+  setting.engine.segments = false;
+  setting.engine.kept_window_tokens = window_tokens;
+  return setting;
+}
+
+TEST_F(SlotFilesTest, AWindowThatIsKeptWholeComesBackAtTheConversationsEnd) {
+  const Setting setting = OfKeptWindow(96, ReuseMode::kLive);
+  const Tokens held = SaveTwoTurns(setting);
+  Life life(&fs_, Later(setting));
+  EXPECT_EQ(Good(life.files().Restore(0, 0, kFile)).tokens, held.size() - 1);
+  const Bench::Answer answer = life.Ask(Request(Join(held, Text(50, 'n'))));
+  EXPECT_EQ(answer.end.cost.prefill_tokens(), 51u) << "and the answer's last token";
+  // An edit far before the end needs rows that are not in the file.
+  EXPECT_EQ(life.Ask(Request(Text(600, 'H'))).end.cost.reused_tokens, 0u);
+}
+
+TEST_F(SlotFilesTest, AreRefusedWhereTheyWouldNotGoOnExactly) {
+  const Setting exact = OfKeptWindow(96, ReuseMode::kExact);
+  {
+    Life life(&fs_, exact);
+    PlayTwoTurns(&life);
+    const auto saved = life.files().Save(0, 0, kFile);
+    ASSERT_FALSE(saved.has_value());
+    EXPECT_EQ(saved.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(saved.error().message.find("--swa-full"), std::string::npos);
+  }
+  SaveTwoTurns(OfKeptWindow(96, ReuseMode::kLive));
+  Life life(&fs_, Later(exact));
+  const auto restored = life.files().Restore(0, 0, kFile);
+  ASSERT_FALSE(restored.has_value());
+  EXPECT_EQ(restored.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(life.scheduler().stats().slots[0].tokens == 0);
 }
 
 TEST_F(SlotFilesTest, AnEditOfAnEarlierMessageFindsItsCheckpointsToo) {
@@ -443,6 +487,26 @@ TEST_F(SlotFilesTest, ForeignFilesAreRefusedAndSaidToBe) {
   EXPECT_NE(too_long.error().message.find("--ctx-size"), std::string::npos);
 }
 
+TEST_F(SlotFilesTest, AnImageIsNotRestoredWhereNoneIsTaken) {
+  Setting setting = Of(MemoryClass::kAttention);
+  const auto image = FakeImage(40, 40, "cat");
+  const Tokens tokens = MediaTokens(image->content, 40, 40);
+  GenerationRequest request = Request(Join(Join(Text(100, 'H'), tokens), Text(50, 'u')));
+  request.media.push_back({100, 0, image});
+  {
+    Life life(&fs_, setting);
+    life.Ask(std::move(request));
+    ASSERT_TRUE(life.files().Save(0, 0, kFile).has_value());
+  }
+  EXPECT_TRUE(Life(&fs_, setting).files().Restore(0, 0, kFile).has_value());
+  setting.takes_media = false;
+  Life life(&fs_, setting);
+  const auto refused = life.files().Restore(0, 0, kFile);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidArgument);
+  EXPECT_NE(refused.error().message.find("without an mmproj"), std::string::npos);
+}
+
 // A file truncated anywhere, or with any bit flipped, is rejected, and the slot keeps its contents.
 TEST_F(SlotFilesTest, EveryDefectIsFoundBeforeAnythingChanges) {
   SaveTwoTurns(Of(MemoryClass::kHybrid));
@@ -531,4 +595,4 @@ TEST(SlotFileNames, LeadToNoOtherFolder) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::slot_files_test

@@ -1,5 +1,6 @@
 #include "sched/slots/slot_mover.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cairn {
@@ -15,6 +16,8 @@ std::optional<SlotMover::Move> SlotMover::Find(const SlotNeeds& needs) const {
     const SlotPool::Entry& entry = pool_->entry(i);
     if (!entry.free || (granted && *needs.wish != i)) continue;
     if (entry.slot.name_space() != needs.name_space) continue;
+    // It was restored and lacks rows far before its end, so it might not be cut behind the chunks.
+    if (!entry.slot.CanTruncate(std::min<size_t>(1, entry.slot.tokens().size()))) continue;
     Move move;
     move.slot = i;
     move.chunks =

@@ -6,7 +6,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::slot_wish_test {
 namespace {
 
 using test::Bench;
@@ -92,4 +92,4 @@ TEST(EraseSlot, ABusySlotStaysAsItIs) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::slot_wish_test

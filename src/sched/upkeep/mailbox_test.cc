@@ -13,7 +13,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::mailbox_test {
 namespace {
 
 using test::Bench;
@@ -95,4 +95,4 @@ TEST(Looks, ThatFindNoMemoryAreAnErrorAndTheNextIsDone) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::mailbox_test

@@ -10,7 +10,7 @@
 
 #include "testing/sched/scheduler_fixture.h"
 
-namespace cairn {
+namespace cairn::memory_governor_test {
 namespace {
 
 using test::Bench;
@@ -183,4 +183,4 @@ TEST(NoMemory, FailsWhatIsAtWorkAndGoesOn) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::memory_governor_test

@@ -81,6 +81,30 @@ TEST_F(DiskBadDays, DropsTemporaryFilesOfWritersThatDied) {
   EXPECT_EQ(fs_.bytes(), 0u);
 }
 
+// A second write stood for the first one, which had failed already, so it was never written and
+// nobody was told.
+TEST_F(DiskBadDays, WritesAnObjectAgainForACallerWhoHearsThatItFailedAndOffersItAtOnce) {
+  const ObjectHeader header = Snapshot(TokensOf(10));
+  DiskStoreOptions options = Options();
+  DiskWorker* worker = nullptr;
+  Names written;
+  options.wake = [&] {
+    const DiskStore::Events events = worker->TakeEvents();
+    written.insert(written.end(), events.written.begin(), events.written.end());
+    if (events.failed.empty()) return;
+    fs_.SetReadOnly(false);
+    EXPECT_TRUE(worker->Write(header, Shared(PayloadOf(100))));
+  };
+  SteppedStore store(&fs_, options);
+  worker = &*store;
+  store.Settle();
+  fs_.SetReadOnly(true);
+  ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
+  store.Settle();
+  EXPECT_EQ(written, Names{NameOf(header)});
+  EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(100));
+}
+
 TEST_F(DiskBadDays, GoesOnWhileTheFolderRefusesAndComesBackToIt) {
   SteppedStore store(&fs_, Options());
   const ObjectHeader before = Snapshot(TokensOf(10, 0));

@@ -8,14 +8,11 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view kSuffix = ".cairn";
-constexpr size_t kNameDigits = 32;
-
 bool IsHexadecimal(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-tl::unexpected<Error> Corrupt(const std::string& path, const std::string& what) {
+tl::unexpected<Error> CorruptPath(const std::string& path, const std::string& what) {
   return Fail(ErrorCode::kCorrupt, "\"" + path + "\": " + what);
 }
 
@@ -28,7 +25,7 @@ Result<Bytes> ReadFrontBytes(const Fs& fs, const std::string& path, uint64_t fil
   if (!begin) return begin;
   const Result<size_t> size = FrontBytes(*begin);
   if (!size) return Fail(size.error().code, "\"" + path + "\": " + size.error().message);
-  if (*size > file_bytes) return Corrupt(path, "it ends within its front");
+  if (*size > file_bytes) return CorruptPath(path, "it ends within its front");
   if (*size <= begin->size()) {
     begin->resize(*size);
     return begin;
@@ -42,12 +39,12 @@ Result<Bytes> ReadFrontBytes(const Fs& fs, const std::string& path, uint64_t fil
 }  // namespace
 
 std::string ObjectFileName(const ObjectName& name) {
-  return ToText(name) + std::string(kSuffix);
+  return ToText(name) + std::string(kObjectSuffix);
 }
 
 ObjectName ParseObjectFileName(const std::string& file) {
-  if (!file.ends_with(kSuffix)) return {};
-  const std::string digits = file.substr(0, file.size() - kSuffix.size());
+  if (!file.ends_with(kObjectSuffix)) return {};
+  const std::string digits = file.substr(0, file.size() - kObjectSuffix.size());
   const ObjectName name = ParseObjectName(digits);
   // Only one spelling per name is accepted: the index could not tell two files of the same name
   // apart.
@@ -55,7 +52,8 @@ ObjectName ParseObjectFileName(const std::string& file) {
 }
 
 bool IsModelFolder(const std::string& folder) {
-  return folder.size() == kNameDigits && std::all_of(folder.begin(), folder.end(), IsHexadecimal);
+  return folder.size() == kObjectNameDigits &&
+         std::all_of(folder.begin(), folder.end(), IsHexadecimal);
 }
 
 bool IsTempFile(std::string_view file) {
@@ -75,17 +73,17 @@ Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const Ob
   const Result<Bytes> bytes = ReadFrontBytes(fs, path, file_bytes);
   if (!bytes) return tl::unexpected(bytes.error());
   Result<ObjectHeader> header = DecodeHeader(*bytes);
-  if (!header) return Corrupt(path, header.error().message);
+  if (!header) return CorruptPath(path, header.error().message);
   if (ToText(header->fingerprint) != LastFolderOf(path_of_model)) {
-    return Corrupt(path, "it belongs to the model " + ToText(header->fingerprint));
+    return CorruptPath(path, "it belongs to the model " + ToText(header->fingerprint));
   }
   if (NameOf(*header) != name) {
-    return Corrupt(path, "it should be called " + ObjectFileName(NameOf(*header)));
+    return CorruptPath(path, "it should be called " + ObjectFileName(NameOf(*header)));
   }
   // Written so that no sum can overflow, whatever the header says.
   if (header->stored_bytes != file_bytes - bytes->size()) {
-    return Corrupt(path, "of " + std::to_string(header->stored_bytes) + " bytes it has " +
-                             std::to_string(file_bytes - bytes->size()));
+    return CorruptPath(path, "of " + std::to_string(header->stored_bytes) + " bytes it has " +
+                                 std::to_string(file_bytes - bytes->size()));
   }
   return Front{*std::move(header), bytes->size()};
 }
@@ -101,16 +99,16 @@ Result<WholeObject> ReadOnce(const Fs& fs, const std::string& path_of_model, con
   const ObjectHeader& header = front->header;
   Result<Bytes> stored = fs.Read(path, front->bytes, header.stored_bytes);
   if (!stored) return tl::unexpected(stored.error());
-  if (stored->size() != header.stored_bytes) return Corrupt(path, "it was cut short");
+  if (stored->size() != header.stored_bytes) return CorruptPath(path, "it was cut short");
   if (PayloadChecksum(*stored) != header.payload_checksum) {
-    return Corrupt(path, "the checksum of its payload is wrong");
+    return CorruptPath(path, "the checksum of its payload is wrong");
   }
   if (header.codec == Codec::kRaw) {
-    if (header.raw_bytes != header.stored_bytes) return Corrupt(path, "its sizes disagree");
+    if (header.raw_bytes != header.stored_bytes) return CorruptPath(path, "its sizes disagree");
     return WholeObject{*std::move(stored), file_bytes};
   }
   Result<Bytes> raw = Decode(header.codec, *stored, header.raw_bytes);
-  if (!raw) return Corrupt(path, raw.error().message);
+  if (!raw) return CorruptPath(path, raw.error().message);
   return WholeObject{*std::move(raw), file_bytes};
 }
 

@@ -129,14 +129,17 @@ std::optional<DiskTask> DiskQueue::Take() {
   return task;
 }
 
+void DiskQueue::Ends(const DiskTask& task) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  CHECK(taken_);
+  if (task.is_write()) writes_.erase(task.name);
+}
+
 void DiskQueue::Done(const DiskTask& task) {
   const std::lock_guard<std::mutex> guard(mutex_);
   CHECK(taken_);
   taken_ = false;
-  if (task.is_write()) {
-    bytes_ -= task.bytes->size();
-    writes_.erase(task.name);
-  }
+  if (task.is_write()) bytes_ -= task.bytes->size();
   if (AllDone()) done_.notify_all();
 }
 

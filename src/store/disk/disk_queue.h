@@ -65,6 +65,9 @@ class DiskQueue {
   void AdoptionsDone(const std::vector<ObjectName>& names);
   // Returns nullopt if there is no task. REQUIRES: the task taken before is done.
   std::optional<DiskTask> Take();
+  // The task has come to its end, which is about to be reported. Who hears that it failed may push
+  // it again at once: from now on it stands for no other.
+  void Ends(const DiskTask& task);
   void Done(const DiskTask& task);
   // Waits until something is pushed, `seconds` have passed, or the queue is stopped.
   void WaitForWork(double seconds);
@@ -86,7 +89,7 @@ class DiskQueue {
   std::condition_variable pushed_;
   std::condition_variable done_;
   std::deque<DiskTask> tasks_;
-  std::set<ObjectName> writes_;  // names of the writes in tasks_ and of the current one
+  std::set<ObjectName> writes_;  // names of the writes in tasks_, and of the current one until Ends
   Touches touches_;
   std::vector<ObjectName> to_adopt_;
   std::multiset<ObjectName> adopting_;  // those of to_adopt_, and those taken and not done

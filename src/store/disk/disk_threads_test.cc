@@ -16,7 +16,7 @@
 #include "store/disk/disk_store.h"
 #include "testing/store/disk_fixture.h"
 
-namespace cairn {
+namespace cairn::disk_threads_test {
 namespace {
 
 using test::NamesOf;
@@ -224,4 +224,4 @@ TEST(DiskStoreThread, KeepsObjectsOnTheMachinesOwnFileSystem) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::disk_threads_test

@@ -144,10 +144,7 @@ double DiskWorker::Step() {
     Publish();
     return std::min(*wait_s, SecondsToScan());
   }
-  // A caller whose Drain returns finds the events published.
-  Publish();
-  queue_.Done(job_->task);
-  job_.reset();
+  EndJob();
   return 0;
 }
 
@@ -208,6 +205,12 @@ double DiskWorker::TryStep() {
 void DiskWorker::DropJob() {
   if (!job_) return;
   if (job_->task.is_write()) folder_.AbortWrite(*job_);
+  EndJob();
+}
+
+// A caller whose Drain returns finds the events published.
+void DiskWorker::EndJob() {
+  queue_.Ends(job_->task);
   Publish();
   queue_.Done(job_->task);
   job_.reset();

@@ -68,6 +68,8 @@ class DiskWorker {
   void Publish();
   // Drops the current job after an allocation failed.
   void DropJob();
+  // Reports the result of the current job, which has come to its end.
+  void EndJob();
 
   Fs* const fs_;
   const DiskStoreOptions options_;

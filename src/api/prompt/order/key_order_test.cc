@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "testing/chat/test_templates.h"
 
-namespace cairn {
+namespace cairn::key_order_test {
 namespace {
 
 using namespace test;  // NOLINT: the conversations read better
@@ -71,4 +71,4 @@ TEST(KeyOrder, ArgumentsOfUnknownOriginKeepTheirFirstOrder) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::key_order_test

@@ -11,7 +11,7 @@ namespace cairn {
 namespace {
 
 // Approximate bytes of an entry in addition to its text.
-constexpr size_t kEntryBytes = 256;
+constexpr size_t kKnownEntryBytes = 256;
 
 // Whether a number may have more digits than a value of JSON keeps, so that two numbers would mean
 // the same.
@@ -99,13 +99,13 @@ void KnownJson::Add(const Key& text_key, const Key& meaning_key, std::string_vie
   entries_.push_front({text_key, meaning_key, std::string(text)});
   by_text_.emplace(text_key, entries_.begin());
   first_by_meaning_.emplace(meaning_key, entries_.begin());
-  bytes_ += kEntryBytes + text.size();
+  bytes_ += kKnownEntryBytes + text.size();
   while (bytes_ > bytes_max_) {
     const auto last = std::prev(entries_.end());
     by_text_.erase(last->text_key);
     const auto first = first_by_meaning_.find(last->meaning_key);
     if (first != first_by_meaning_.end() && first->second == last) first_by_meaning_.erase(first);
-    bytes_ -= kEntryBytes + last->text.size();
+    bytes_ -= kKnownEntryBytes + last->text.size();
     entries_.erase(last);
   }
 }

@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace cairn {
+namespace cairn::known_json_test {
 namespace {
 
 std::string Shown(KnownJson* known, const std::string& text, const std::string& kind = "",
@@ -91,4 +91,4 @@ TEST(KnownJson, WithoutRoomEveryTextStays) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::known_json_test

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 
-namespace cairn {
+namespace cairn::tool_order_test {
 namespace {
 
 // The tools' names, one letter each, after the order was applied.
@@ -71,4 +71,4 @@ TEST(ToolOrder, OneToolOrNoneHasNoOrder) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::tool_order_test

@@ -6,10 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "cmd/serve/source/source_flags.h"
+#include "engine/llama/backend/llama_backend.h"
+#include "engine/llama/model/model_devices.h"
+
 namespace cairn {
 namespace {
 
-constexpr const char* kGroup = "Model";
 constexpr int32_t kAllMoeLayers = 1024;  // more than any model has
 
 // Returns the number that is all of `text`. Throws what CLI11 prints for `flag`.
@@ -36,7 +39,7 @@ void AddLayerFlags(CLI::App* serve, LlamaOptions* llama) {
           },
           "Number of layers to keep on the GPU (-ngl): auto (as many as fit, see --fit), all, or a "
           "number (default: auto)")
-      ->group(kGroup);
+      ->group(kModelGroup);
 }
 
 void AddSplitFlags(CLI::App* serve, LlamaOptions* llama) {
@@ -46,18 +49,18 @@ void AddSplitFlags(CLI::App* serve, LlamaOptions* llama) {
                    "everything. `cairn serve --list-devices` lists them (default: all GPUs)")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option("--split-mode", llama->split_mode,
                    "How to split the model across GPUs (-sm): none, layer, row, tensor")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option("--tensor-split", llama->tensor_split,
                    "Share of the model for each GPU (-ts), such as 3,1")
       ->delimiter(',')
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve->add_option("--main-gpu", llama->main_gpu, "GPU for tensors that are not split (-mg)")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option_function<std::vector<std::string>>(
           "--override-tensor",
@@ -73,7 +76,7 @@ void AddSplitFlags(CLI::App* serve, LlamaOptions* llama) {
           },
           "Put tensors whose name matches PATTERN into a buffer type (-ot), such as 'exps=CPU'")
       ->delimiter(',')
-      ->group(kGroup);
+      ->group(kModelGroup);
 }
 
 void AddMoeFlags(CLI::App* serve, LlamaOptions* llama) {
@@ -87,7 +90,7 @@ void AddMoeFlags(CLI::App* serve, LlamaOptions* llama) {
           },
           "Keep the experts of the first N layers on the CPU (-ncmoe): auto (as few as fit, see "
           "--fit), or a number (default: auto)")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_flag_callback(
           "--cpu-moe",
@@ -96,7 +99,7 @@ void AddMoeFlags(CLI::App* serve, LlamaOptions* llama) {
             llama->auto_cpu_moe = false;
           },
           "Keep all experts on the CPU (-cmoe)")
-      ->group(kGroup);
+      ->group(kModelGroup);
 }
 
 void AddFitFlags(CLI::App* serve, LlamaOptions* llama) {
@@ -111,18 +114,18 @@ void AddFitFlags(CLI::App* serve, LlamaOptions* llama) {
           },
           "Choose the context, the layers and the experts on the GPU that its memory has room for "
           "(-fit), unless --ctx-size, --gpu-layers or --n-cpu-moe give them: on, off (default: on)")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option(
           "--fit-target", llama->fit_target_mib,
           "MiB that --fit leaves free on each GPU or worker (-fitt); the last one is for all "
           "that follow")
       ->delimiter(',')
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option("--fit-ctx", llama->fit_context_tokens,
                    "Least --ctx-size that --fit chooses (-fitc)")
-      ->group(kGroup);
+      ->group(kModelGroup);
 }
 
 void AddRpcFlags(CLI::App* serve, LlamaOptions* llama) {
@@ -133,12 +136,12 @@ void AddRpcFlags(CLI::App* serve, LlamaOptions* llama) {
                    "is lost, the server ends, and a restart continues from the cache on disk")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_flag("--rpc-insecure", llama->rpc_beyond_loopback,
                  "Allow --rpc to name other machines: RPC has neither keys nor encryption, so all "
                  "machines on that network must be yours")
-      ->group(kGroup);
+      ->group(kModelGroup);
 }
 
 }  // namespace
@@ -149,6 +152,20 @@ void AddDeviceFlags(CLI::App* serve, LlamaOptions* llama) {
   AddMoeFlags(serve, llama);
   AddFitFlags(serve, llama);
   AddRpcFlags(serve, llama);
+}
+
+std::string DevicesList() {
+  constexpr size_t kMib = size_t{1} << 20;
+  InitLlamaBackend({});
+  std::string list = "Available devices:\n";
+  const std::vector<GpuDevice> devices = ListGpus();
+  for (const GpuDevice& device : devices) {
+    list += "  " + device.name + ": " + device.description + " (" +
+            std::to_string(device.total_bytes / kMib) + " MiB, " +
+            std::to_string(device.free_bytes / kMib) + " MiB free)\n";
+  }
+  if (devices.empty()) list += "  none: all is computed on the CPU\n";
+  return list;
 }
 
 }  // namespace cairn

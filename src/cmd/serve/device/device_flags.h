@@ -4,6 +4,7 @@
 #define CAIRN_CMD_SERVE_DEVICE_DEVICE_FLAGS_H_
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 #include "engine/llama/model/llama_options.h"
 
@@ -11,6 +12,10 @@ namespace cairn {
 
 // Adds them in the group Model. `llama` outlives `serve`.
 void AddDeviceFlags(CLI::App* serve, LlamaOptions* llama);
+
+// Returns what `cairn serve --list-devices` prints: a line for each device that --device takes,
+// with its memory. Loads ggml's backends.
+std::string DevicesList();
 
 }  // namespace cairn
 

@@ -16,7 +16,7 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kGroup = "KV events";
+constexpr const char* kEventsGroup = "KV events";
 constexpr std::string_view kScheme = "tcp://";
 constexpr size_t kSecretBytesMin = 16;
 
@@ -38,7 +38,7 @@ std::optional<Address> SplitAddress(std::string_view text) {
   return Address{std::string(host), std::string(text.substr(colon + 1))};
 }
 
-Result<Address> ParseEndpoint(const char* flag, const std::string& text) {
+Result<Address> ParseEventEndpoint(const char* flag, const std::string& text) {
   if (text.starts_with(kScheme)) {
     if (auto address = SplitAddress(std::string_view(text).substr(kScheme.size()))) {
       return *std::move(address);
@@ -94,11 +94,11 @@ Result<std::string> ReadSecret(const std::string& path) {
 }
 
 Status CheckReach(const KvEventOptions& options) {
-  const auto events = ParseEndpoint("--kv-events", options.events);
+  const auto events = ParseEventEndpoint("--kv-events", options.events);
   if (!events) return tl::unexpected(events.error());
   bool is_local = IsLoopbackHost(events->host);
   if (!options.replay.empty()) {
-    const auto replay = ParseEndpoint("--kv-events-replay", options.replay);
+    const auto replay = ParseEventEndpoint("--kv-events-replay", options.replay);
     if (!replay) return tl::unexpected(replay.error());
     is_local = is_local && IsLoopbackHost(replay->host);
   }
@@ -117,25 +117,25 @@ void AddKvEventFlags(CLI::App* serve, KvEventOptions* options) {
                    "Publish which prefixes this server can resume from, for routers, as vLLM's KV "
                    "events over ZeroMQ: tcp://ADDRESS:PORT; other addresses than loopback need "
                    "--kv-events-secret-file (default: none)")
-      ->group(kGroup);
+      ->group(kEventsGroup);
   serve
       ->add_option("--kv-events-replay", options->replay,
                    "Answer requests for earlier KV events at tcp://ADDRESS:PORT (default: none)")
-      ->group(kGroup);
+      ->group(kEventsGroup);
   serve
       ->add_option("--kv-events-model", options->model,
                    "Model name in the topic of KV events (default: --alias)")
-      ->group(kGroup);
+      ->group(kEventsGroup);
   serve
       ->add_option("--kv-events-address", options->address,
                    "HOST:PORT at which routers reach this server, in the topic of KV events "
                    "(default: --host and --port)")
-      ->group(kGroup);
+      ->group(kEventsGroup);
   serve
       ->add_option("--kv-events-secret-file", options->secret_file,
                    "File with a secret that all servers behind a router share: KV events and "
                    "/render then have pseudonyms instead of tokens")
-      ->group(kGroup);
+      ->group(kEventsGroup);
 }
 
 Result<KvEventsOptions> ToKvEventsOptions(const KvEventOptions& options,

@@ -10,7 +10,7 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kGroup = "Images and audio";
+constexpr const char* kMediaGroup = "Images and audio";
 
 void AddProjectorFlags(CLI::App* serve, MediaOptions* options) {
   constexpr int32_t kTokensMax = std::numeric_limits<int32_t>::max();
@@ -18,23 +18,23 @@ void AddProjectorFlags(CLI::App* serve, MediaOptions* options) {
       ->add_option("--mmproj", options->mmproj_path,
                    "GGUF file of the model's projector (-mm), which turns images or audio into "
                    "tokens; without it requests are text only")
-      ->group(kGroup);
+      ->group(kMediaGroup);
   serve
       ->add_flag("--mmproj-offload,!--no-mmproj-offload", options->mmproj_offload,
                  "Run the projector on the GPU")
-      ->group(kGroup);
+      ->group(kMediaGroup);
   serve
       ->add_option("--image-min-tokens", options->image_tokens_min,
                    "Minimum tokens of an image, for models of variable resolution: smaller images "
                    "are enlarged (default: the model's)")
       ->check(CLI::Range(int32_t{1}, kTokensMax))
-      ->group(kGroup);
+      ->group(kMediaGroup);
   serve
       ->add_option("--image-max-tokens", options->image_tokens_max,
                    "Maximum tokens of an image, for models of variable resolution: larger images "
                    "are reduced (default: the model's)")
       ->check(CLI::Range(int32_t{1}, kTokensMax))
-      ->group(kGroup);
+      ->group(kMediaGroup);
 }
 
 }  // namespace
@@ -45,26 +45,26 @@ void AddMediaFlags(CLI::App* serve, MediaOptions* options) {
       ->add_flag("--allow-media-url", options->allow_url,
                  "Fetch images and audio that requests name by an http or https URL. Then clients "
                  "can make this machine send requests to every address that it reaches")
-      ->group(kGroup);
+      ->group(kMediaGroup);
   serve
       ->add_option("--media-path", options->media_path,
                    "Folder whose files requests may name, by file:// URLs or paths relative to it "
                    "(default: none)")
       ->check(CLI::ExistingDirectory)
-      ->group(kGroup);
+      ->group(kMediaGroup);
   serve
       ->add_option("--media-file-mib", options->media_file_mib,
                    "Maximum size in MiB of an image or audio file. In a request it is base64, a "
                    "third larger, and --max-body limits the whole request")
       ->capture_default_str()
       ->check(CLI::Range(1, 1024))
-      ->group(kGroup);
+      ->group(kMediaGroup);
   serve
       ->add_option("--media-max", options->media_max,
                    "Maximum images and audio files of a request, those of earlier turns included")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20))
-      ->group(kGroup);
+      ->group(kMediaGroup);
 }
 
 Status CheckMediaFlags(const MediaOptions& options) {

@@ -1,8 +1,12 @@
 #include "cmd/serve/media/served_media.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/media/media_flags.h"
@@ -17,6 +21,30 @@ namespace {
 // again only where the prompt before it changes.
 constexpr size_t kRowsShare = 16;
 constexpr size_t kRowsBytesMax = size_t{512} << 20;
+
+// Several threads may use it: they encode one after the other.
+class SharedMediaEncoder final : public MediaEncoder {
+ public:
+  explicit SharedMediaEncoder(std::unique_ptr<MediaEncoder> encoder)
+      : encoder_(std::move(encoder)) {}
+
+  bool takes_images() const override { return encoder_->takes_images(); }
+  bool takes_audio() const override { return encoder_->takes_audio(); }
+  uint32_t sample_rate() const override { return encoder_->sample_rate(); }
+  std::string Identity() const override { return encoder_->Identity(); }
+  Result<MediumLayout> Layout(const DecodedMedium& medium) const override {
+    return encoder_->Layout(medium);
+  }
+  // Any thread.
+  Result<std::vector<EncodedPiece>> Encode(const DecodedMedium& medium) override {
+    const std::lock_guard lock(mutex_);
+    return encoder_->Encode(medium);
+  }
+
+ private:
+  const std::unique_ptr<MediaEncoder> encoder_;
+  std::mutex mutex_;  // held while a medium is encoded
+};
 
 size_t RowsBytesMax(const ServeOptions& options) {
   return std::min(ToCacheOptions(options).ram_bytes_max / kRowsShare, kRowsBytesMax);
@@ -53,7 +81,7 @@ Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& l
   if (options.media.mmproj_path.empty()) return media;
   auto encoder = LlamaMediaEncoder::Load(EncoderOptionsOf(options, llama), engine);
   if (!encoder) return Fail(encoder.error().code, "--mmproj: " + encoder.error().message);
-  media.encoder = std::move(*encoder);
+  media.encoder = std::make_unique<SharedMediaEncoder>(*std::move(encoder));
   media.rules.takes_images = media.encoder->takes_images();
   media.rules.takes_audio = media.encoder->takes_audio();
   media.decoder = std::make_unique<ChildMediaDecoder>(
@@ -61,6 +89,12 @@ Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& l
   media.layouts = std::make_unique<MediaLayouts>(media.decoder.get(), media.encoder.get());
   media.rows_bytes_max = RowsBytesMax(options);
   return media;
+}
+
+Result<EncodedPieces> EncodeNow(const ServedMedia& media, NamespaceId key, const Medium& medium) {
+  auto pieces = EncodeDecoded(media.encoder.get(), media.decoder->DecodeFor(key, medium), medium);
+  if (!pieces) return Fail(pieces.error().code, medium.place + ": " + pieces.error().message);
+  return pieces;
 }
 
 void StartEncoding(const DiskCache& disk, const Clock* clock, std::function<void()> on_encoded,

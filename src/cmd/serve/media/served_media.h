@@ -20,6 +20,7 @@
 #include "cmd/serve/serve.h"
 #include "engine/llama/llama_engine.h"
 #include "sched/media/encoded_media.h"
+#include "sched/media/media_rows_format.h"
 #include "sched/media/saved_media.h"
 
 namespace cairn {
@@ -27,7 +28,7 @@ namespace cairn {
 struct ServedMedia {
   MediaRules rules;
   std::unique_ptr<MediaDecoder> decoder;  // this and the next ones: null without a projector
-  std::unique_ptr<MediaEncoder> encoder;
+  std::unique_ptr<MediaEncoder> encoder;  // any thread may encode
   std::unique_ptr<MediaLayouts> layouts;
   std::unique_ptr<SavedMedia> saved;   // null without a disk tier too
   std::unique_ptr<EncodedMedia> rows;  // see StartEncoding
@@ -39,6 +40,10 @@ struct ServedMedia {
 // Loads the projector of the flags, if there is one. Errors name the flag.
 Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& llama,
                               const LlamaEngine& engine, LogSink log);
+
+// Decodes a medium and encodes it, beside the thread that does so for prompts. `key`: whose it is.
+// Errors as in MediaDecoder and MediaEncoder. REQUIRES: there is a projector. Any thread.
+Result<EncodedPieces> EncodeNow(const ServedMedia& media, NamespaceId key, const Medium& medium);
 
 // Starts the thread that encodes media, if there is a projector. Rows are saved to `disk`, if that
 // is a disk tier; `disk` and `clock` outlive them. `on_encoded` is called by that thread.

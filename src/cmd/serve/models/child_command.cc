@@ -34,7 +34,8 @@ std::string JoinKeys(std::vector<std::string> keys, const Environment& environme
 
 bool IsPassedOn(const std::string& name) {
   return !name.starts_with("LLAMA_ARG_") && !name.starts_with("CAIRN_ROUTER_") &&
-         name != "CAIRN_API_KEY" && name != "LLAMA_API_KEY" && name != "CAIRN_API_KEY_ADMIN";
+         !name.starts_with("AIP_") && name != "CAIRN_API_KEY" && name != "LLAMA_API_KEY" &&
+         name != "CAIRN_API_KEY_ADMIN";
 }
 
 }  // namespace

@@ -53,10 +53,12 @@ TEST(ChildCommand, PutsKeysIntoTheEnvironmentAlone) {
 }
 
 TEST(ChildCommand, PassesOnNoVariablesThatHaveBecomeArguments) {
-  const Environment environment = {{"LLAMA_ARG_PORT", "1"}, {"CAIRN_ROUTER_PID", "7"}};
+  const Environment environment = {
+      {"LLAMA_ARG_PORT", "1"}, {"CAIRN_ROUTER_PID", "7"}, {"AIP_HTTP_PORT", "8080"}};
   const ChildCommand command = CommandOf(Entry(), 3, 1, ServeOptions(), environment);
   EXPECT_FALSE(Has(command.environment, "LLAMA_ARG_PORT=1"));
   EXPECT_FALSE(Has(command.environment, "CAIRN_ROUTER_PID=7"));
+  EXPECT_FALSE(Has(command.environment, "AIP_HTTP_PORT=8080"));
   EXPECT_TRUE(Has(command.environment, "CAIRN_ROUTER_PID=" + std::to_string(getpid())));
   EXPECT_TRUE(Has(command.environment, "CAIRN_ROUTER_CHILD=3"));
 }

@@ -15,6 +15,7 @@
 #include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/llama_flags/llama_translation.h"
 #include "cmd/serve/models/cached_models.h"
+#include "cmd/serve/source/source_flags.h"
 #include "router/presets/ini_file.h"
 
 namespace cairn {
@@ -56,17 +57,6 @@ bool IsOneOf(std::string_view name, const Names& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::vector<std::string> SplitList(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream list(text);
-  for (std::string part; std::getline(list, part, ',');) {
-    const size_t begin = part.find_first_not_of(' ');
-    if (begin == std::string::npos) continue;
-    parts.push_back(part.substr(begin, part.find_last_not_of(' ') + 1 - begin));
-  }
-  return parts;
-}
-
 std::string FlagName(const CLI::Option& option) {
   return option.get_lnames().empty() ? "" : "--" + option.get_lnames().front();
 }
@@ -75,7 +65,7 @@ bool IsSwitch(const CLI::Option& option) {
   return option.get_items_expected_max() == 0 || !option.get_fnames().empty();
 }
 
-tl::unexpected<Error> Wrong(const std::string& section, const std::string& what) {
+tl::unexpected<Error> WrongSection(const std::string& section, const std::string& what) {
   return Fail(ErrorCode::kInvalidArgument, "section [" + section + "]: " + what);
 }
 
@@ -124,7 +114,7 @@ class SectionReader {
     bool negated = false;
     const CLI::Option* const option = FindOption(key, &negated);
     if (option == nullptr) {
-      return Wrong(section, "there is no flag '" + key + "'" + DidYouMean(key, Names()));
+      return WrongSection(section, "there is no flag '" + key + "'" + DidYouMean(key, Names()));
     }
     const std::string flag = FlagName(*option);
     if (IsOneOf(flag, kRouterFlags) && flag != "--cache-ram") return OfRouter(section, key, flag);
@@ -132,7 +122,8 @@ class SectionReader {
       flags->Set(flag, {value});
       return {};
     }
-    if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
+    if (!is)
+      return WrongSection(section, "'" + key + "' must be true or false, not '" + value + "'");
     flags->Set(flag, {*is != negated ? "true" : "false"});
     return {};
   }
@@ -155,23 +146,24 @@ class SectionReader {
     const size_t wanted = found.flag->values.size();
     if (wanted == 0) {
       const auto is = ParseSwitchWord(value);
-      if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
+      if (!is)
+        return WrongSection(section, "'" + key + "' must be true or false, not '" + value + "'");
       use.negates = found.negates == *is;
     } else if (value.empty()) {
-      return Wrong(section, "'" + key + "' needs a value");
+      return WrongSection(section, "'" + key + "' needs a value");
     } else if (wanted == 1) {
       use.values = {value};
     } else {
       std::istringstream words(value);
       for (std::string word; words >> word;) use.values.push_back(word);
       if (use.values.size() != wanted) {
-        return Wrong(section, "'" + key + "' needs " + std::to_string(wanted) + " values");
+        return WrongSection(section, "'" + key + "' needs " + std::to_string(wanted) + " values");
       }
     }
     const auto meaning = TranslateLlamaFlag(use);
-    if (!meaning) return Wrong(section, meaning.error().message);
+    if (!meaning) return WrongSection(section, meaning.error().message);
     const bool serves = meaning->instead.empty() && found.flag->here != "@help";
-    if (!serves) return Wrong(section, "'" + key + "' serves no model");
+    if (!serves) return WrongSection(section, "'" + key + "' serves no model");
     if (meaning->is_always_so || !meaning->note.empty()) ignored_.insert(key);
     for (const std::string& argument : meaning->arguments) {
       if (Status set = SetArgument(section, {key, argument}, flags); !set) return set;
@@ -189,7 +181,7 @@ class SectionReader {
     const auto& [key, argument] = entry;
     const size_t equals = argument.find('=');
     const CLI::Option* const option = serve_->get_option_no_throw(argument.substr(0, equals));
-    if (option == nullptr) return Wrong(section, "'" + key + "' has no effect in a preset");
+    if (option == nullptr) return WrongSection(section, "'" + key + "' has no effect in a preset");
     const std::string flag = FlagName(*option);
     if (IsOneOf(flag, kRouterFlags) && flag != "--cache-ram") return OfRouter(section, key, flag);
     flags->Set(flag, {equals == std::string::npos ? "true" : argument.substr(equals + 1)});
@@ -198,24 +190,32 @@ class SectionReader {
 
   static tl::unexpected<Error> OfRouter(const std::string& section, const std::string& key,
                                         const std::string& flag) {
-    return Wrong(section, "'" + key + "' is the router's, not a model's; give it as " + flag);
+    return WrongSection(section,
+                        "'" + key + "' is the router's, not a model's; give it as " + flag);
   }
 
   // Returns whether the key is the router's.
   static Result<bool> ReadRouterKey(const std::string& section, const std::string& key,
                                     const std::string& value, ModelEntry* entry) {
     if (key == "alias" || key == "LLAMA_ARG_ALIAS" || key == "a") {
-      entry->aliases = SplitList(value);
+      entry->aliases = NamesIn(value);
     } else if (key == "tags" || key == "LLAMA_ARG_TAGS") {
-      entry->tags = SplitList(value);
+      entry->tags = NamesIn(value);
     } else if (key == "load-on-startup" || key == "pin") {
       const auto is = ParseSwitchWord(value);
-      if (!is) return Wrong(section, "'" + key + "' must be true or false, not '" + value + "'");
+      if (!is)
+        return WrongSection(section, "'" + key + "' must be true or false, not '" + value + "'");
       (key == "pin" ? entry->pinned : entry->load_on_startup) = *is;
+    } else if (key == "dedup-cache-models") {
+      // So it is: a model of the presets is listed under its section's name alone.
+      if (!ParseSwitchWord(value)) {
+        return WrongSection(section, "'" + key + "' must be true or false, not '" + value + "'");
+      }
     } else if (key == "stop-timeout" || key == "ttl") {
       const auto seconds = ParseNumber(value);
       if (!seconds && !(key == "ttl" && value == "-1")) {
-        return Wrong(section, "'" + key + "' must be a number of seconds, not '" + value + "'");
+        return WrongSection(section,
+                            "'" + key + "' must be a number of seconds, not '" + value + "'");
       }
       const double time_s = seconds ? static_cast<double>(*seconds) : -1;
       (key == "ttl" ? entry->idle_s_max : entry->stop_timeout_s) = time_s;
@@ -275,7 +275,8 @@ Status CheckNames(const std::vector<ModelEntry>& models) {
     for (const std::string& alias : model.aliases) {
       const auto [owner, is_new] = owners.emplace(alias, model.name);
       if (!is_new) {
-        return Wrong(model.name, "the alias '" + alias + "' is taken by '" + owner->second + "'");
+        return WrongSection(model.name,
+                            "the alias '" + alias + "' is taken by '" + owner->second + "'");
       }
     }
   }
@@ -339,8 +340,8 @@ class ModelMaker {
     if (source.section != nullptr) entry.preset = TextOf(*source.section);
     if (std::none_of(kSources.begin(), kSources.end(),
                      [&flags](std::string_view flag) { return flags.Has(std::string(flag)); })) {
-      return Wrong(name,
-                   "it names no model; it needs 'model' (a GGUF file), 'hf-repo' or 'model-url'");
+      return WrongSection(
+          name, "it names no model; it needs 'model' (a GGUF file), 'hf-repo' or 'model-url'");
     }
     for (const GivenFlag& one : given_) {
       if (!IsOneOf(one.flag, kRouterFlags)) flags.Set(one.flag, one.values);
@@ -380,7 +381,7 @@ Result<PresetModels> MakeModels(const std::vector<FoundModel>& found, std::strin
     if (section.name.empty()) {
       for (const auto& [key, value] : section.values) {
         if (key != "version")
-          return Wrong(std::string(kAllModels), "'" + key + "' stands before it");
+          return WrongSection(std::string(kAllModels), "'" + key + "' stands before it");
       }
     } else if (section.name == kAllModels) {
       maker.SetSectionForAll(&section);
@@ -413,7 +414,7 @@ Result<PresetModels> ReadModels(const std::vector<GivenFlag>& given, const Serve
     if (!listed) return Fail(listed.error().code, "--models-dir: " + listed.error().message);
     found = std::move(*listed);
   }
-  if (options.models.cached) found = CachedModels();
+  if (!options.models.cached.empty()) found = options.models.cached;
   std::string preset;
   if (!options.models.preset_file.empty()) {
     auto text = ReadFile(options.models.preset_file);

@@ -86,7 +86,7 @@ TEST(ModelPresets, TakeEveryFormOfAFlagsName) {
 TEST(ModelPresets, ReadTheKeysOfTheRouter) {
   const ModelEntry entry = EntryOf(
       Make("[qwen]\nalias = claude, gpt\ntags = code\npin = true\nttl = 60\nstop-timeout = 5\n"
-           "load-on-startup = 1\n"),
+           "load-on-startup = 1\ndedup-cache-models = 1\n"),
       "qwen");
   EXPECT_EQ(entry.aliases, (std::vector<std::string>{"claude", "gpt"}));
   EXPECT_EQ(entry.tags, (std::vector<std::string>{"code"}));
@@ -106,6 +106,8 @@ TEST(ModelPresets, NameWhatIsWrong) {
             "section [*]: 'port' is the router's, not a model's; give it as --port");
   EXPECT_EQ(Make("[*]\nmmap = maybe\n").error().message,
             "section [*]: 'mmap' must be true or false, not 'maybe'");
+  EXPECT_EQ(Make("[*]\ndedup-cache-models = 7\n").error().message,
+            "section [*]: 'dedup-cache-models' must be true or false, not '7'");
   EXPECT_EQ(Make("[qwen]\nttl = soon\n").error().message,
             "section [qwen]: 'ttl' must be a number of seconds, not 'soon'");
   EXPECT_NE(Make("[qwen]\nctx-size = many\n").error().message.find("model 'qwen': "),

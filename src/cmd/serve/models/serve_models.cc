@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -20,10 +21,12 @@
 #include "cmd/environment_flags.h"
 #include "cmd/serve/cache_flags.h"
 #include "cmd/serve/key_flags.h"
+#include "cmd/serve/models/cached_models.h"
 #include "cmd/serve/models/child_command.h"
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/stop/run_server.h"
 #include "http/page/page.h"
+#include "http/predict/predict_route.h"
 #include "http/requests/request_routes.h"
 #include "http/routes.h"
 #include "http/server.h"
@@ -145,6 +148,9 @@ class RouterRun {
 
   Status StartHttp(std::vector<ModelEntry> models) {
     HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
+    const auto predict = PredictOptionsOf(environment_);
+    if (!predict) return tl::unexpected(predict.error());
+    if (*predict) http.port = (*predict)->port.value_or(http.port);
     http.answer_headers = [this](std::string_view path) {
       return std::vector{RequestIdHeader(path, started_unix_s_, ++requests_)};
     };
@@ -154,11 +160,17 @@ class RouterRun {
     http_ = std::make_unique<HttpServer>(std::move(http));
     proxy_ = std::make_unique<Proxy>(keys_);
     MakeModels(std::move(models));
-    parts_ = {
-        models_.get(), proxy_.get(), keys_, options_.models.models_max, options_.models.autoload,
-        CAIRN_VERSION, &refusals_};
+    parts_ = {models_.get(),
+              proxy_.get(),
+              keys_,
+              options_.models.models_max,
+              options_.models.autoload,
+              CAIRN_VERSION,
+              &refusals_,
+              [this] { return ReloadModels(); }};
     AddRouterRoutes(http_.get(), &parts_);
     if (options_.page) AddPageRoutes(http_.get(), BuiltPage());
+    if (*predict) AddPredictRoute(http_.get(), **predict);
     if (Status bound = http_->Bind(); !bound) return bound;
     if (options_.insecure && keys_->empty()) {
       logger_->warn("--insecure: everyone who can reach {} can send requests to all models",
@@ -172,11 +184,28 @@ class RouterRun {
     return {};
   }
 
-  void MakeModels(std::vector<ModelEntry> models) {
-    ModelSetOptions set;
+  // Reads the presets and the folders again.
+  Status ReloadModels() {
+    const std::lock_guard<std::mutex> lock(reload_mutex_);
+    ServeOptions now = options_;
+    if (!now.models.cached.empty()) now.models.cached = CachedModels();
+    auto read = ReadModels(given_, now);
+    if (!read) return tl::unexpected(read.error());
+    SayModels(*read);
+    NoteStopLimits(read->models);
+    models_->SetModels(std::move(read->models));
+    return {};
+  }
+
+  void NoteStopLimits(const std::vector<ModelEntry>& models) {
     for (const ModelEntry& model : models) {
       children_stop_ms_ = std::max(children_stop_ms_.load(), model.stop_timeout_s * 1000);
     }
+  }
+
+  void MakeModels(std::vector<ModelEntry> models) {
+    ModelSetOptions set;
+    NoteStopLimits(models);
     set.models = std::move(models);
     if (options_.models.models_max > 0) set.limits.models = options_.models.models_max;
     set.limits.bytes = ModelsMemoryBytes();
@@ -227,6 +256,7 @@ class RouterRun {
   std::atomic<bool> is_ready_ = false;
   std::atomic<double> children_stop_ms_ = 0;  // the longest limit of a model's process
   std::promise<void> stop_asked_;
+  std::mutex reload_mutex_;  // one reload at a time
   std::shared_ptr<ApiKeys> keys_;
   std::shared_ptr<TlsCertificate> certificate_;     // null for plain HTTP
   const size_t cache_bytes_;                        // for all models together; SIZE_MAX: no limit

@@ -14,7 +14,7 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kGroup = "Remote";
+constexpr const char* kRemoteGroup = "Remote";
 
 tl::unexpected<Error> Invalid(std::string why) {
   return Fail(ErrorCode::kInvalidArgument, std::move(why));
@@ -24,7 +24,7 @@ tl::unexpected<Error> InFile(const char* flag, const std::string& file, const Er
   return Invalid(std::string(flag) + " " + file + ": " + error.message);
 }
 
-Result<RemoteUrl> ParseFlag(const char* flag, const std::string& text) {
+Result<RemoteUrl> ParseUrlFlag(const char* flag, const std::string& text) {
   auto url = ParseRemoteUrl(text);
   if (!url) return Invalid(std::string(flag) + ": " + url.error().message);
   return url;
@@ -151,48 +151,48 @@ void AddRemoteStoreFlags(CLI::App* command, RemoteFlagValues* values) {
       ->add_option("--remote", values->url,
                    "Store that several servers share, behind --cache-dir: valkey://HOST:PORT, "
                    "valkeys://HOST:PORT (TLS) or s3://BUCKET/PREFIX")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-endpoint", values->endpoint,
                    "URL of the S3 server (default: Amazon's of --remote-region)")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command->add_option("--remote-region", values->region, "Region of the S3 server")
       ->capture_default_str()
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option(
           "--remote-credentials", values->credentials_file,
           "File with the credentials: for S3 as ~/.aws/credentials (default: AWS_ACCESS_KEY_ID "
           "and AWS_SECRET_ACCESS_KEY), for Valkey USER:PASSWORD")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option(
           "--remote-key-file", values->key_file,
           "File with the key that seals what is stored, the same for all servers; a second "
           "line may hold the previous or next key")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-ca-file", values->ca_file,
                    "Certificates of the authorities that the store's TLS is checked against, PEM "
                    "(default: the system's)")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_flag(
           "--remote-plain", values->plain,
           "Store objects without a seal: whoever can write to the store can then plant states")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_flag("--remote-insecure", values->insecure,
                  "Connect without TLS to a store on another machine")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-index", values->index_url,
                    "Valkey for the index, valkeys://HOST:PORT (default: the store of --remote)")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-index-credentials", values->index_credentials_file,
                    "File with USER:PASSWORD for --remote-index")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
 }
 
 void AddRemoteTierFlags(CLI::App* command, RemoteFlagValues* values) {
@@ -201,40 +201,40 @@ void AddRemoteTierFlags(CLI::App* command, RemoteFlagValues* values) {
                    "Longest time that a request waits for its lookup in the remote index")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 60'000.0))
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-min-ms", values->saved_ms_min,
                    "Look up only prompts whose prefill would take longer than this")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e9))
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-after-s", values->after_s,
                    "Upload a conversation once it was idle for this many seconds")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6))
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-write-mib-s", values->write_mib_s,
                    "Maximum upload rate in MiB per second; at shutdown there is no limit (0: none)")
       ->capture_default_str()
       ->check(CLI::Range(0, 1 << 20))
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_option("--remote-ttl-h", values->ttl_h,
                    "Hours after which the index, and a Valkey, forget what nobody used")
       ->capture_default_str()
       ->check(CLI::Range(0.01, 1e5))
-      ->group(kGroup);
+      ->group(kRemoteGroup);
   command
       ->add_flag("--remote-read-only", values->read_only,
                  "Fetch from the store; change nothing in it")
-      ->group(kGroup);
+      ->group(kRemoteGroup);
 }
 
 Result<RemoteStores> OpenRemoteStores(const RemoteFlagValues& values) {
   RemoteStores stores;
-  const auto url = ParseFlag("--remote", values.url);
+  const auto url = ParseUrlFlag("--remote", values.url);
   if (!url) return tl::unexpected(url.error());
   auto keys = KeysOf(values);
   if (!keys) return tl::unexpected(keys.error());
@@ -243,7 +243,7 @@ Result<RemoteStores> OpenRemoteStores(const RemoteFlagValues& values) {
                                                           : OpenValkey(values, *url, &stores);
   if (!opened) return tl::unexpected(opened.error());
   if (values.index_url.empty()) return stores;
-  const auto index = ParseFlag("--remote-index", values.index_url);
+  const auto index = ParseUrlFlag("--remote-index", values.index_url);
   if (!index) return tl::unexpected(index.error());
   if (index->kind != RemoteUrl::Kind::kValkey) {
     return Invalid("--remote-index: expected valkey://HOST:PORT or valkeys://HOST:PORT");

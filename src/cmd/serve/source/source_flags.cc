@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "cmd/progress_line.h"
@@ -14,8 +15,6 @@
 
 namespace cairn {
 namespace {
-
-constexpr const char* kGroup = "Model";
 
 bool Downloads(const SourceOptions& source) {
   return !source.hub_name.empty() || !source.model_url.empty() || !source.mmproj_url.empty() ||
@@ -82,28 +81,28 @@ void AddSourceFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("-m,--model", options->llama.model_path,
                    "GGUF file to serve; for a split model, its first part. With --model-url: the "
                    "file to download it to")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option("--hf-repo", source->hub_name,
                    "USER/REPO[:QUANT] on Hugging Face (-hf): download the model and its projector, "
                    "unless they are here, and serve them. QUANT: Q4_K_M, or Q8_0, or the first "
                    "there is. HF_TOKEN has the token for gated repositories, HF_ENDPOINT another "
                    "hub; files go to LLAMA_CACHE or the folder of huggingface_hub")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option("--hf-file", source->hub_file,
                    "File of the repository (-hff); overrides QUANT of --hf-repo")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option(
           "--model-url", source->model_url,
           "URL of a GGUF file to download and serve (-mu); for a split model, of its first "
           "part")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_flag("--offline", source->offline,
                  "Download nothing: serve models of --hf-repo and --model-url that are here")
-      ->group(kGroup);
+      ->group(kModelGroup);
   serve
       ->add_option("--mmproj-url", source->mmproj_url,
                    "URL of a projector to download (-mmu); see --mmproj")
@@ -147,10 +146,11 @@ Status CheckSourceFlags(const ServeOptions& options) {
 
 std::vector<std::string> NamesIn(const std::string& list) {
   std::vector<std::string> names;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
+  std::istringstream parts(list);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const size_t begin = part.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    names.push_back(part.substr(begin, part.find_last_not_of(' ') + 1 - begin));
   }
   return names;
 }

@@ -13,6 +13,9 @@
 
 namespace cairn {
 
+// The group of the flags that say which model is loaded, and where to.
+inline constexpr const char* kModelGroup = "Model";
+
 // Adds them in the group Model. `options` outlives `serve`.
 void AddSourceFlags(CLI::App* serve, ServeOptions* options);
 
@@ -22,7 +25,7 @@ bool NamesModel(const ServeOptions& options);
 // kInvalidArgument unless the flags name one model.
 Status CheckSourceFlags(const ServeOptions& options);
 
-// Returns the names of a list with commas between them.
+// Returns the names of a list with commas between them, without the space around them.
 std::vector<std::string> NamesIn(const std::string& list);
 
 // Returns the name of the model for clients: the first of --alias, or the repository with its

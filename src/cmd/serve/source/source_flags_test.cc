@@ -53,7 +53,7 @@ TEST(SourceFlags, TheModelsNameIsTheRepositorysOrTheFiles) {
   EXPECT_EQ(ModelNameOf(ParsedFlags("-hf a/b:Q8_0")), "a/b:Q8_0");
   EXPECT_EQ(ModelNameOf(ParsedFlags("-hf a/b -a mine")), "mine");
   EXPECT_EQ(ModelNameOf(ParsedFlags("-m dir/m.gguf -a mine,yours")), "mine");
-  EXPECT_EQ(NamesIn("mine,yours,,a"), (std::vector<std::string>{"mine", "yours", "a"}));
+  EXPECT_EQ(NamesIn("mine, yours ,, ,a"), (std::vector<std::string>{"mine", "yours", "a"}));
   EXPECT_TRUE(NamesIn("").empty());
   EXPECT_EQ(ModelNameOf(ParsedFlags("-m dir/m.gguf")), "m.gguf");
   EXPECT_EQ(ModelNameOf(ParsedFlags("-mu https://a/dir/m.gguf?x=1")), "m.gguf");

@@ -7,7 +7,7 @@
 #include <functional>
 #include <utility>
 
-namespace cairn {
+namespace cairn::run_server_test {
 namespace {
 
 constexpr int kPatienceS = 60;
@@ -77,4 +77,4 @@ TEST_F(RunServerDeathTest, AServerThatEndsInTimeReturnsItsCode) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::run_server_test

@@ -17,7 +17,7 @@ struct AbortState {
 };
 
 // Never destroyed: ggml's threads may fail while the process ends.
-AbortState& State() {
+AbortState& SharedAbort() {
   static auto* const state = new AbortState;
   return *state;
 }
@@ -25,7 +25,7 @@ AbortState& State() {
 void OnAbort(const char* message) {
   std::function<void(std::string_view)> handler;
   {
-    AbortState& state = State();
+    AbortState& state = SharedAbort();
     const std::lock_guard lock(state.mutex);
     if (!std::exchange(state.called, true)) handler = std::move(state.handler);
   }
@@ -39,7 +39,7 @@ void OnAbort(const char* message) {
 void OnLlamaAbort(std::function<void(std::string_view message)> handler) {
   const bool is_set = handler != nullptr;
   {
-    AbortState& state = State();
+    AbortState& state = SharedAbort();
     const std::lock_guard lock(state.mutex);
     state.handler = std::move(handler);
     state.called = false;

@@ -32,7 +32,7 @@ struct LogState {
 
 // The C callback has no other access to its state. It lives as long as the process, because a
 // backend's thread may log while statics are being destroyed.
-LogState& State() {
+LogState& SharedLog() {
   static LogState* const state = new LogState;
   return *state;
 }
@@ -71,7 +71,7 @@ std::vector<LogLine> Gather(LogState& state, ggml_log_level level, std::string_v
 }
 
 void OnLog(ggml_log_level level, const char* text, void* /*user_data*/) {
-  LogState& state = State();
+  LogState& state = SharedLog();
   std::vector<LogLine> lines;
   LogSink sink;
   {
@@ -98,7 +98,7 @@ void LoadBackends() {
 
 void InitLlamaBackend(const LogSink& log) {
   {
-    LogState& state = State();
+    LogState& state = SharedLog();
     const std::lock_guard lock(state.mutex);
     state.sink = log;
   }

@@ -159,10 +159,6 @@ uint64_t SplitRoom(const std::vector<float>& shares, size_t devices, RoomOf room
   return room.value_or(0);
 }
 
-std::string GibText(uint64_t bytes) {
-  return Fixed(static_cast<double>(bytes) / (1024.0 * kMib), 1) + " GiB";
-}
-
 }  // namespace
 
 uint64_t NeededBytes(const ModelLayout& layout, const LlamaOptions& options,
@@ -211,8 +207,8 @@ FitChoice FitToDevices(const ModelLayout& layout, const LlamaOptions& options,
 std::string FitText(const ModelLayout& layout, const LlamaOptions& options,
                     const FitChoice& choice) {
   const std::string kind = options.rpc_workers.empty() ? "GPU" : "GPU and worker";
-  const std::string sizes = GibText(choice.needed_bytes) + " of " + kind + " memory, and " +
-                            GibText(choice.room_bytes) + " may be used";
+  const std::string sizes = GibText(choice.needed_bytes) + " GiB of " + kind + " memory, and " +
+                            GibText(choice.room_bytes) + " GiB may be used";
   if (!choice.fits) {
     return "the model needs about " + sizes +
            ": it may not load; fewer --gpu-layers or a smaller --ctx-size needs less";

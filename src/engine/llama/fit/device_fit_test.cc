@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+namespace cairn::device_fit_test {
 namespace {
 
 constexpr uint64_t kMib = uint64_t{1} << 20;
@@ -182,4 +182,4 @@ TEST(DeviceFit, DoesNothingWithoutAGpuOrWhereItIsOff) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::device_fit_test

@@ -20,9 +20,9 @@ uint64_t BuiltInWindowPattern(std::string_view architecture) {
 }
 
 // The metadata of one file under its architecture's prefix.
-class Metadata {
+class LayoutMetadata {
  public:
-  explicit Metadata(const gguf_context* gguf) : gguf_(gguf) {
+  explicit LayoutMetadata(const gguf_context* gguf) : gguf_(gguf) {
     const int64_t key = gguf_find_key(gguf_, "general.architecture");
     if (key < 0 || gguf_get_kv_type(gguf_, key) != GGUF_TYPE_STRING) return;
     architecture_ = gguf_get_val_str(gguf_, key);
@@ -98,7 +98,7 @@ struct LayerTensors {
 };
 
 // "blk.12.ffn_up.weight" is of layer 12, and there "ffn_up.weight".
-std::optional<size_t> LayerOf(std::string_view* tensor) {
+std::optional<size_t> TakeLayer(std::string_view* tensor) {
   constexpr std::string_view kPrefix = "blk.";
   if (!tensor->starts_with(kPrefix)) return std::nullopt;
   tensor->remove_prefix(kPrefix.size());
@@ -118,7 +118,7 @@ bool IsExpert(std::string_view tensor) {
 
 class LayoutReader {
  public:
-  LayoutReader(const Metadata* metadata, ModelLayout* layout)
+  LayoutReader(const LayoutMetadata* metadata, ModelLayout* layout)
       : metadata_(metadata), layout_(layout), tensors_(layout->layers.size()) {}
 
   void AddFile(const gguf_context* gguf) {
@@ -137,7 +137,7 @@ class LayoutReader {
 
  private:
   void AddTensor(std::string_view name, uint64_t bytes) {
-    if (const auto layer = LayerOf(&name)) {
+    if (const auto layer = TakeLayer(&name)) {
       if (*layer >= layout_->layers.size()) return;  // an additional one, for drafts
       LayerLayout& one = layout_->layers[*layer];
       one.weight_bytes += bytes;
@@ -189,7 +189,7 @@ class LayoutReader {
     return sizeof(float) * (inner * state + (kernel - 1) * (inner + 2 * groups * state));
   }
 
-  const Metadata* const metadata_;
+  const LayoutMetadata* const metadata_;
   ModelLayout* const layout_;
   std::vector<LayerTensors> tensors_;
   uint64_t token_embedding_bytes_ = 0;
@@ -206,11 +206,11 @@ bool ModelLayout::has_experts() const {
 Result<ModelLayout> ReadModelLayout(const std::string& path) {
   const auto files = OpenGgufFiles(path);
   if (!files) return tl::unexpected(files.error());
-  const Metadata metadata(files->front().gguf.get());
-  constexpr uint64_t kLayersMax = 10'000;  // libllama takes fewer
+  const LayoutMetadata metadata(files->front().gguf.get());
+  constexpr uint64_t kLayoutLayersMax = 10'000;  // libllama takes fewer
   const auto layers = metadata.Number("block_count");
   const auto embedding_size = metadata.Number("embedding_length");
-  if (!layers || *layers == 0 || *layers > kLayersMax || !embedding_size) {
+  if (!layers || *layers == 0 || *layers > kLayoutLayersMax || !embedding_size) {
     return Fail(ErrorCode::kCorrupt,
                 "'" + path + "' does not say how many layers it has and how wide they are");
   }

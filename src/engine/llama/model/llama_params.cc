@@ -11,6 +11,7 @@
 
 #include "base/join.h"
 #include "engine/llama/model/model_devices.h"
+#include "engine/llama/model/model_metadata.h"
 #include "engine/llama/overrides/kv_overrides.h"
 #include "engine/verified_architectures.h"
 
@@ -142,9 +143,7 @@ Status CheckSlots(const LlamaOptions& options) {
 }
 
 bool MayUseSegments(const llama_model* model) {
-  std::array<char, 128> architecture{};
-  llama_model_meta_val_str(model, "general.architecture", architecture.data(), architecture.size());
-  return !llama_model_is_recurrent(model) && SegmentsVerified(architecture.data());
+  return !llama_model_is_recurrent(model) && SegmentsVerified(ArchitectureOf(model));
 }
 
 }  // namespace

@@ -11,13 +11,14 @@
 #include "base/check.h"
 #include "engine/llama/backend/llama_log.h"
 #include "engine/llama/model/llama_params.h"
+#include "engine/llama/model/model_metadata.h"
 #include "engine/llama/overrides/control_vector.h"
 
 namespace cairn {
 namespace {
 
 // libllama would only log these faults.
-Status CheckFile(const std::string& path) {
+Status CheckModelFile(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     return Fail(ErrorCode::kNotFound, "there is no model file '" + path + "'");
@@ -38,10 +39,36 @@ Status CheckFile(const std::string& path) {
   return {};
 }
 
-// Where positions are learned, libllama aborts on one that was not; such models have no rotation.
+// Where positions are learned, libllama aborts on one that was not. Such models have no rotation,
+// but libllama names one for BERT.
 bool HasLearnedPositions(const llama_model* model) {
+  if (ArchitectureOf(model) == "bert") return true;
   return !llama_model_is_recurrent(model) && !llama_model_is_hybrid(model) &&
          llama_model_rope_type(model) == LLAMA_ROPE_TYPE_NONE;
+}
+
+Status CheckKind(const LlamaOptions& options, const llama_model* model, ModelKinds kinds) {
+  if (IsEncoder(ArchitectureOf(model))) {
+    if (kinds == ModelKinds::kAll) return {};
+    return Fail(ErrorCode::kUnsupported, "'" + options.model_path +
+                                             "' is an encoder: it computes vectors of texts and "
+                                             "writes none; `cairn serve` serves it for embeddings");
+  }
+  if (llama_model_has_decoder(model) && !llama_model_has_encoder(model) &&
+      !llama_model_is_diffusion(model)) {
+    return {};
+  }
+  return Fail(ErrorCode::kUnsupported,
+              "'" + options.model_path + "' is no model that answers token by token");
+}
+
+// An encoder keeps no memory of a text, so slots would have nothing to hold.
+LlamaOptions OptionsFor(const llama_model* model, LlamaOptions options) {
+  if (!IsEncoder(ArchitectureOf(model))) return options;
+  options.slots = 1;
+  options.unified = true;
+  options.rollback_states = 0;
+  return options;
 }
 
 // Loads the adapters of the options, which libllama frees with the model.
@@ -69,27 +96,26 @@ Result<std::vector<llama_adapter_lora*>> LoadAdapters(const LlamaOptions& option
 
 }  // namespace
 
-Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
-  if (Status usable = CheckFile(options.model_path); !usable) return tl::unexpected(usable.error());
+Result<LoadedModel> LoadedModel::Load(const LlamaOptions& asked, ModelKinds kinds) {
+  if (Status usable = CheckModelFile(asked.model_path); !usable)
+    return tl::unexpected(usable.error());
   const auto places = std::make_shared<LayerPlaces>();
   // A thread that logs may still hold the sink after this call, so it shares the places.
-  const LlamaErrorListener errors(options.log,
+  const LlamaErrorListener errors(asked.log,
                                   [places](std::string_view line) { places->Hear(line); });
 
   LlamaModelParams model_params;
-  if (Status filled = FillModelParams(options, &model_params); !filled) {
+  if (Status filled = FillModelParams(asked, &model_params); !filled) {
     return tl::unexpected(filled.error());
   }
-  LlamaModelPtr model(llama_model_load_from_file(options.model_path.c_str(), model_params.params));
+  LlamaModelPtr model(llama_model_load_from_file(asked.model_path.c_str(), model_params.params));
   if (!model) {
     return Fail(ErrorCode::kInvalidArgument,
-                "libllama cannot load '" + options.model_path + "'" + errors.Because());
+                "libllama cannot load '" + asked.model_path + "'" + errors.Because());
   }
-  if (!llama_model_has_decoder(model.get()) || llama_model_has_encoder(model.get()) ||
-      llama_model_is_diffusion(model.get())) {
-    return Fail(ErrorCode::kUnsupported,
-                "'" + options.model_path + "' is no model that answers token by token");
-  }
+  if (Status right = CheckKind(asked, model.get(), kinds); !right)
+    return tl::unexpected(right.error());
+  const LlamaOptions options = OptionsFor(model.get(), asked);
   const auto context_params = MakeContextParams(options, model.get());
   if (!context_params) return tl::unexpected(context_params.error());
   // Before the context, which makes room in its graph for them.
@@ -106,6 +132,12 @@ Result<LoadedModel> LoadedModel::Load(const LlamaOptions& options) {
   if (Status applied = ApplyControlVector(*control, options, model.get(), context.get());
       !applied) {
     return tl::unexpected(applied.error());
+  }
+  // Encoders are known by name, because libllama aborts on what such a context cannot do.
+  if (llama_get_memory(context.get()) == nullptr && !IsEncoder(ArchitectureOf(model.get()))) {
+    return Fail(
+        ErrorCode::kUnsupported,
+        "'" + options.model_path + "' keeps no memory of a text, so it cannot continue one");
   }
   LoadedModel loaded(std::move(model), std::move(context), places, options);
   loaded.adapters_ = *std::move(adapters);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/embed/embedding_architectures.h"
 #include "engine/engine.h"
 #include "engine/llama/model/layer_places.h"
 #include "engine/llama/model/llama_options.h"
@@ -26,9 +27,9 @@ namespace cairn {
 class LoadedModel {
  public:
   // On failure the error is one clear sentence: kNotFound, kInvalidArgument (an adapter of another
-  // model, too), kUnsupported (the model does not generate token by token), kNoSpace (no memory for
-  // the context).
-  static Result<LoadedModel> Load(const LlamaOptions& options);
+  // model, too), kUnsupported (the model does not generate token by token, and is
+  // no encoder that the caller takes), kNoSpace (no memory for the context).
+  static Result<LoadedModel> Load(const LlamaOptions& asked, ModelKinds kinds);
 
   // nullptr after Unload.
   llama_model* model() const { return model_.get(); }

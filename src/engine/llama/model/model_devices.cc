@@ -11,12 +11,6 @@
 namespace cairn {
 namespace {
 
-constexpr double kGib = 1024.0 * 1024 * 1024;
-
-std::string GibText(size_t bytes) {
-  return Fixed(static_cast<double>(bytes) / kGib, 1);
-}
-
 // Other processes allocate too, so the difference is what has become less, whoever took it.
 std::string MemoryText(const std::vector<GpuDevice>& before, const GpuDevice& after) {
   const auto was = std::find_if(before.begin(), before.end(),
@@ -99,7 +93,7 @@ std::vector<float> SplitByMemory(const std::vector<GpuDevice>& gpus) {
   if (gpus.size() < 2 || !all_remote) return {};
   std::vector<float> shares;
   for (const GpuDevice& gpu : gpus) {
-    const double gib = std::round(static_cast<double>(gpu.total_bytes) / kGib);
+    const double gib = std::round(static_cast<double>(gpu.total_bytes) / kBytesPerGib);
     shares.push_back(static_cast<float>(std::max(gib, 1.0)));
   }
   return shares;

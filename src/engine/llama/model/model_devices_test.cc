@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "engine/llama/backend/llama_backend.h"
 
-namespace cairn {
+namespace cairn::model_devices_test {
 namespace {
 
 constexpr size_t kGib = size_t{1} << 30;
@@ -88,4 +88,4 @@ TEST(ModelDevices, AreThoseOfGgmlAndNotItsCpu) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::model_devices_test

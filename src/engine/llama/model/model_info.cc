@@ -7,14 +7,10 @@
 #include <string>
 #include <utility>
 
+#include "engine/llama/model/model_metadata.h"
+
 namespace cairn {
 namespace {
-
-std::string Metadata(const llama_model* model, const char* key) {
-  std::array<char, 1024> text{};
-  const int32_t length = llama_model_meta_val_str(model, key, text.data(), text.size());
-  return length < 0 ? "" : std::string(text.data());
-}
 
 constexpr std::array<const char*, 12> kSamplingKeys = {
     "sequence",        "top_k",         "top_p",          "min_p",
@@ -29,8 +25,8 @@ ModelInfo DescribeModel(const llama_model* model, const LlamaVocabulary& vocabul
   info.path = path;
   info.vocab_size = vocabulary.size();
   info.token_bytes_max = vocabulary.TokenBytesMax();
-  info.name = Metadata(model, "general.name");
-  info.architecture = Metadata(model, "general.architecture");
+  info.name = ModelMetadata(model, "general.name");
+  info.architecture = ArchitectureOf(model);
   std::array<char, 256> description{};
   llama_model_desc(model, description.data(), description.size());
   info.description = description.data();
@@ -41,7 +37,7 @@ ModelInfo DescribeModel(const llama_model* model, const LlamaVocabulary& vocabul
   const bool has_text = tool_template != nullptr && std::strchr(tool_template, '{') != nullptr;
   if (has_text) info.tool_template = tool_template;
   for (const char* const key : kSamplingKeys) {
-    std::string value = Metadata(model, ("general.sampling." + std::string(key)).c_str());
+    std::string value = ModelMetadata(model, "general.sampling." + std::string(key));
     if (!value.empty()) info.sampling.emplace_back(key, std::move(value));
   }
   const auto text_of = [&](llama_token token) {

@@ -14,23 +14,21 @@
 #include <system_error>
 
 #include "base/hash.h"
+#include "engine/llama/model/gguf_files.h"
 
 namespace cairn {
 namespace {
 
 constexpr std::string_view kDirection = "direction.";
-constexpr int32_t kLayersMax = 4096;  // more than any model has
+constexpr int32_t kVectorLayersMax = 4096;  // more than any model has
 
-struct FreeGguf {
-  void operator()(gguf_context* gguf) const { gguf_free(gguf); }
-};
 struct FreeTensors {
   void operator()(ggml_context* tensors) const { ggml_free(tensors); }
 };
 
 // A file with the numbers of its tensors.
 struct OpenedFile {
-  std::unique_ptr<gguf_context, FreeGguf> gguf;
+  std::unique_ptr<gguf_context, GgufDeleter> gguf;
   std::unique_ptr<ggml_context, FreeTensors> tensors;
 };
 
@@ -51,7 +49,7 @@ int32_t LayerOf(std::string_view name) {
   int32_t layer = 0;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), layer);
   const bool is_number = read.ec == std::errc() && read.ptr == name.data() + name.size();
-  return is_number && layer > 0 && layer <= kLayersMax ? layer : 0;
+  return is_number && layer > 0 && layer <= kVectorLayersMax ? layer : 0;
 }
 
 // Adds the numbers of one tensor, times `scale`. Returns false if it is not as it should be.

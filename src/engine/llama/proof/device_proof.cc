@@ -20,10 +20,6 @@ uint64_t HashOf(std::span<const float> logits) {
   return Hash64(logits.data(), logits.size_bytes());
 }
 
-bool SameBits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
-}
-
 }  // namespace
 
 size_t DeviceProof::TokenCount(const Engine& engine) {

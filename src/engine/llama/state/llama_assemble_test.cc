@@ -5,7 +5,7 @@
 
 #include "testing/engine/taken_apart.h"
 
-namespace cairn {
+namespace cairn::llama_assemble_test {
 namespace {
 
 using test::kMade;
@@ -85,4 +85,4 @@ TEST(LlamaAssemble, ATruncatedSegmentIsRefused) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_assemble_test

@@ -18,7 +18,7 @@ namespace {
 
 // The version of our own use of libllama's states, including the order of a window's cells.
 // Incremented whenever a change alters bits or bytes of snapshots, segments or full states.
-constexpr int kOurVersion = 1;
+constexpr int kIdentityVersion = 1;
 
 constexpr const char* kGridFact = "grid_tokens";
 constexpr const char* kDiffers = "not twice the same";
@@ -57,7 +57,7 @@ const Result<ModelDigest>& LlamaIdentity::Digest() const {
 Result<StateFacts> LlamaIdentity::Facts() const {
   const Result<ModelDigest>& model = Digest();
   if (!model) return tl::unexpected(model.error());
-  StateFacts facts = {{"cairn_states", std::to_string(kOurVersion)},
+  StateFacts facts = {{"cairn_states", std::to_string(kIdentityVersion)},
                       {"model", model->text},
                       {"architecture", info_->architecture},
                       {"description", info_->description}};
@@ -138,10 +138,11 @@ Result<uint64_t> LlamaIdentity::DecodeProbe(TokenSpan tokens) {
 }
 
 Status LlamaIdentity::ProveBits(TokenSpan tokens, uint64_t hash) {
+  SetProvenBits(hash);
+  if (!traits_->on_device) return {};
   const auto again = DecodeProbe(tokens);
   if (!again) return tl::unexpected(again.error());
-  proven_bits_ = kDiffers;
-  if (*again == hash) SetProvenBits(hash);
+  if (*again != hash) proven_bits_ = kDiffers;
   return {};
 }
 

@@ -54,8 +54,10 @@ class LlamaIdentity {
   // machine. The other facts name causes that are known to change bits; this one detects unknown
   // causes, such as another driver, if a few tokens show them.
   void SetProvenBits(uint64_t hash);
-  // Decodes the probe's tokens again, whose last logits had the hash `hash`, and sets the fact: the
-  // hash, or that two runs differ. Leaves the probe's sequence empty.
+  // Sets the fact: the hash `hash` of the probe's last logits, or that two runs differ. The second
+  // run is only made where a device other than the CPU computes (traits.on_device), for ggml's CPU
+  // kernels add in an order that only their input decides; it takes a tenth of a small model's
+  // start. Leaves the probe's sequence empty.
   Status ProveBits(TokenSpan tokens, uint64_t hash);
   // The same of a chunk of full size (proof/device_proof.h), where a device other than the CPU
   // computes: its kernels are chosen by the size of a chunk. `hash`, `again`: of two runs.

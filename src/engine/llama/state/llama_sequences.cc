@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "base/allocate.h"
 #include "base/check.h"
 #include "engine/llama/state/sequence_state.h"
+#include "engine/media/llama_row_batch.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {
@@ -25,6 +27,9 @@ struct SnapshotHeader {
   uint64_t bytes = 0;  // after the header
 };
 static_assert(sizeof(SnapshotHeader) == LlamaSequences::kSnapshotHeaderBytes);
+
+// Room for logits is kept behind a snapshot that is so many times as large.
+constexpr size_t kLogitsPart = 16;
 
 // The sequences of the tokens, which are adjacent, each once.
 std::vector<SeqId> SequencesOf(std::span<const NextToken> tokens) {
@@ -142,34 +147,9 @@ Status LlamaSequences::DecodeMedium(SeqId seq, size_t position, const EncodedPie
 
 int32_t LlamaSequences::DecodeRows(SeqId seq, llama_pos first, const EncodedPiece& piece,
                                    const TokenRange& rows) {
+  const LlamaRowBatch batch(piece, rows, seq, first, LlamaRowBatch::Outputs::kLastOfPiece);
+  const int32_t code = llama_decode(loaded_->context(), batch.batch());
   const size_t count = rows.end - rows.begin;
-  const size_t row_floats = piece.embeddings.size() / piece.rows;
-  // With M-RoPE a row has four positions: time, height, width, and one that is not used.
-  std::vector<llama_pos> positions(piece.row_positions.empty() ? count : 4 * count);
-  for (size_t i = 0; i < count; ++i) {
-    const size_t row = rows.begin + i;
-    if (piece.row_positions.empty()) {
-      positions[i] = first + static_cast<llama_pos>(row);
-      continue;
-    }
-    const RowPosition& at = piece.row_positions[row];
-    positions[i] = first + static_cast<llama_pos>(at.t);
-    positions[count + i] = first + static_cast<llama_pos>(at.y);
-    positions[2 * count + i] = first + static_cast<llama_pos>(at.x);
-  }
-  std::vector<int32_t> seq_counts(count, 1);
-  std::vector<llama_seq_id*> seqs(count, &seq);
-  std::vector<int8_t> has_logits(count, 0);
-  has_logits.back() = rows.end == piece.rows ? 1 : 0;
-  llama_batch batch = {};
-  batch.n_tokens = static_cast<int32_t>(count);
-  // libllama does not change the rows.
-  batch.embd = const_cast<float*>(piece.embeddings.data()) + rows.begin * row_floats;
-  batch.pos = positions.data();
-  batch.n_seq_id = seq_counts.data();
-  batch.seq_id = seqs.data();
-  batch.logits = has_logits.data();
-  const int32_t code = llama_decode(loaded_->context(), batch);
   for (size_t i = 0; code == 0 && i < count; ++i) window_.OnDecoded(seq, false);
   return code;
 }
@@ -182,6 +162,16 @@ std::span<const float> LlamaSequences::LogitsAt(int32_t index) const {
 
 Result<Bytes> LlamaSequences::TakeSnapshot(SeqId seq) {
   Bytes bytes;
+  // At a prompt's end the logits are put behind it, and to move it for them costs as much as to
+  // take it. Windows differ in size, and beside a small state the room would be wasted.
+  const size_t logits_bytes = vocab_size_ * sizeof(float);
+  const bool has_window =
+      traits_->memory_class == MemoryClass::kSlidingWindow || traits_->window_tokens > 0;
+  const bool has_room = !has_window && logits_bytes <= traits_->snapshot_bytes / kLogitsPart;
+  if (has_room) {
+    Status room = TryResize(&bytes, traits_->snapshot_bytes + logits_bytes);
+    if (!room) return tl::unexpected(room.error());
+  }
   SnapshotHeader header;
   if (Status written = WritePartialState(*loaded_, seq, sizeof(header), &bytes); !written) {
     return tl::unexpected(written.error());
@@ -231,23 +221,26 @@ bool LlamaSequences::CanTruncate(SeqId seq, size_t position) const {
   if (position > end) return false;
   switch (traits_->memory_class) {
     case MemoryClass::kAttention:
-      return true;
+      return HoldsRowsBefore(seq, position);
     case MemoryClass::kSlidingWindow: {
-      // The next token attends to the whole window, so all of it must still be there, and its cells
-      // must not have wrapped around to the first one.
-      if (!window_.IsInOrder(seq)) return false;
-      const size_t window = traits_->window_tokens;
-      if (window == 0) return false;  // there is a window, and its length is unknown
-      const auto at = static_cast<size_t>(loaded_->PositionAt(seq, position));
-      const size_t first = at < window ? 0 : at + 1 - window;
-      const llama_pos held = llama_memory_seq_pos_min(loaded_->memory(), seq);
-      return held >= 0 && static_cast<size_t>(held) <= first;
+      if (traits_->window_tokens == 0) return false;  // its length is unknown
+      // Its cells must not have wrapped around to the first one.
+      return window_.IsInOrder(seq) && HoldsRowsBefore(seq, position);
     }
     case MemoryClass::kRecurrent:
     case MemoryClass::kHybrid:
       return false;
   }
   return false;
+}
+
+bool LlamaSequences::HoldsRowsBefore(SeqId seq, size_t position) const {
+  const size_t window = traits_->window_tokens;
+  if (window == 0) return true;
+  const auto at = static_cast<size_t>(loaded_->PositionAt(seq, position));
+  const size_t first = at < window ? 0 : at + 1 - window;
+  const llama_pos held = llama_memory_seq_pos_min(loaded_->memory(), seq);
+  return held >= 0 && static_cast<size_t>(held) <= first;
 }
 
 Status LlamaSequences::Truncate(SeqId seq, size_t position) {

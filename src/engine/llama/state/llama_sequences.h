@@ -82,6 +82,11 @@ class LlamaSequences {
   // Makes the sequences empty. Returns the error of a decode that failed.
   tl::unexpected<Error> FailDecode(std::span<const SeqId> seqs, const std::string& why);
 
+  // Whether all rows are there that a token at `position` attends to. Without a window they are.
+  // With one that is kept whole (--swa-full) they are, unless the sequence was restored: libllama
+  // writes only the rows that the last token attends to.
+  bool HoldsRowsBefore(SeqId seq, size_t position) const;
+
   void Changes(SeqId seq) const {
     if (on_change_) on_change_(seq);
   }

@@ -10,7 +10,7 @@
 
 #include "testing/engine/llama_fixture.h"
 
-namespace cairn {
+namespace cairn::llama_shift_test {
 namespace {
 
 using test::kGrid;
@@ -111,4 +111,4 @@ TEST(LlamaShift, LeavesTheFrontThatAnotherSequenceShares) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_shift_test

@@ -14,7 +14,7 @@
 #include "engine/llama/state/llama_full_states.h"
 #include "testing/engine/llama_fixture.h"
 
-namespace cairn {
+namespace cairn::llama_slots_test {
 namespace {
 
 using test::kMade;
@@ -369,26 +369,66 @@ TEST(LlamaFullStates, AreRefusedWhenCutShortOrOfAnotherPositionOrModel) {
   }
 }
 
-// Such a sequence is truncated anywhere, and what is left of a restored one would lack its window.
-TEST(LlamaFullStates, AreNotUsedWhereAllOfAWindowIsKeptAndTheLogSaysSo) {
+LlamaOptions KeepingTheWindow(bool unified) {
+  LlamaOptions options = InFloat32({"gemma3", MemoryClass::kSlidingWindow, 96}, 2048);
+  options.unified = unified;
+  options.swa_full = true;
+  return options;
+}
+
+// libllama writes of such a sequence only the rows of the window at its end.
+TEST(LlamaFullStates, OfAWindowThatIsKeptWholeGoOnAtTheirEnd) {
   for (const bool unified : {true, false}) {
-    LlamaOptions options = OptionsOf({"gemma3", MemoryClass::kSlidingWindow, 96}, 2048);
-    const auto windowed = LoadedWith(options);
-    PrefillInto(0, windowed.get(), RandomPrompt(320, 17), 0, 320);
-    const Bytes whole = *windowed->TakeFullState(0);
-    options.unified = unified;
-    options.swa_full = true;
-    std::string warnings;
-    options.log = [&warnings](LogLevel level, std::string_view line) {
-      if (level == LogLevel::kWarning) warnings += std::string(line) + "\n";
-    };
-    const auto engine = LoadedWith(options);
-    EXPECT_FALSE(engine->traits().full_states);
+    SCOPED_TRACE(unified);
+    const auto engine = LoadedWith(KeepingTheWindow(unified));
+    ASSERT_TRUE(engine->traits().full_states);
+    EXPECT_EQ(engine->traits().window_tokens, 96u);
     EXPECT_FALSE(engine->traits().segments);
-    EXPECT_NE(warnings.find("full states are not used: with --swa-full"), std::string::npos)
-        << warnings;
-    EXPECT_EQ(engine->SetFullState(1, 320, whole).error().code, ErrorCode::kCorrupt);
+    const Tokens text = RandomPrompt(500, 17);
+    PrefillInto(0, engine.get(), text, 0, 320);
+    const Bytes whole = *engine->TakeFullState(0);
+    const auto wanted = PrefillInto(0, engine.get(), text, 320, 500);
+    ASSERT_TRUE(engine->SetFullState(1, 320, whole).has_value());
+    EXPECT_LT(Distance(PrefillInto(1, engine.get(), text, 320, 500), wanted), RoundingOf(kMade[1]));
   }
+}
+
+TEST(LlamaFullStates, OfAWindowThatIsKeptWholeAreCutOnlyWhereTheWindowIsThere) {
+  const Made made = {"gemma3", MemoryClass::kSlidingWindow, 96};
+  for (const bool unified : {true, false}) {
+    SCOPED_TRACE(unified);
+    const auto engine = LoadedWith(KeepingTheWindow(unified));
+    const Tokens text = RandomPrompt(500, 18);
+    PrefillInto(0, engine.get(), text, 0, 320);
+    EXPECT_TRUE(engine->CanTruncate(0, 64)) << "it was decoded here";
+    const Bytes whole = *engine->TakeFullState(0);
+    ASSERT_TRUE(engine->SetFullState(1, 320, whole).has_value());
+    for (const size_t missing : {size_t{1}, size_t{64}, size_t{256}, size_t{318}}) {
+      EXPECT_FALSE(engine->CanTruncate(1, missing)) << missing;
+    }
+    PrefillInto(1, engine.get(), text, 320, 500);
+    EXPECT_FALSE(engine->CanTruncate(1, 318));
+    ASSERT_TRUE(engine->CanTruncate(1, 384));
+    ASSERT_TRUE(engine->Truncate(1, 384).has_value());
+    const auto again = PrefillInto(1, engine.get(), text, 384, 448);
+    ASSERT_TRUE(engine->Truncate(0, 0).has_value());
+    EXPECT_LT(Distance(again, PrefillInto(0, engine.get(), text, 0, 448)), RoundingOf(made));
+  }
+}
+
+TEST(LlamaFullStates, OfAConversationWithinAWindowThatIsKeptWholeAreCutAnywhere) {
+  const Made made = {"gemma3", MemoryClass::kSlidingWindow, 96};
+  const auto engine = LoadedWith(KeepingTheWindow(true));
+  const Tokens text = RandomPrompt(96, 19);
+  PrefillInto(0, engine.get(), text, 0, 96);
+  const Bytes whole = *engine->TakeFullState(0);
+  ASSERT_TRUE(engine->SetFullState(1, 96, whole).has_value());
+  ASSERT_TRUE(engine->CanTruncate(1, 1));
+  ASSERT_TRUE(engine->Truncate(1, 32).has_value());
+  ASSERT_TRUE(engine->Truncate(0, 32).has_value());
+  EXPECT_LT(Distance(PrefillInto(1, engine.get(), text, 32, 96),
+                     PrefillInto(0, engine.get(), text, 32, 96)),
+            RoundingOf(made));
 }
 
 // libllama only reports that it failed; a good state must not be mistaken for a bad one.
@@ -412,4 +452,4 @@ TEST(LlamaFullStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_slots_test

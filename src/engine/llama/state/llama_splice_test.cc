@@ -10,7 +10,7 @@
 
 #include "testing/engine/taken_apart.h"
 
-namespace cairn {
+namespace cairn::llama_splice_test {
 namespace {
 
 using test::kMade;
@@ -275,4 +275,4 @@ TEST(LlamaSplice, ADamagedSnapshotIsRefusedAndTheOriginOfAForkGoesOn) {
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::llama_splice_test

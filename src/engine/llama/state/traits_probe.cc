@@ -33,7 +33,7 @@ TraitsProbe::StateSizes TraitsProbe::SizesNow() const {
 }
 
 // Then sequences are truncated anywhere. But libllama writes only those of a window's rows that the
-// next token attends to, so a sequence restored from them lacks the rows before.
+// last token attends to, so a sequence restored from them lacks the rows before.
 bool TraitsProbe::KeepsWindowWhole() const {
   return traits_->memory_class == MemoryClass::kAttention &&
          SizesNow().partial > StateLayout::kFrontBytes;
@@ -61,7 +61,7 @@ Status TraitsProbe::Measure(const LlamaOptions& options) {
   if (Status proven = ProveOnDevice(options.note_sink()); !proven) return proven;
   const auto known = FindKnownGrid(options);
   if (!known) return tl::unexpected(known.error());
-  // The start that measured it compared these bits twice.
+  // The start that measured it compared the bits of two runs.
   if (*known) return {};
   if (Status proven = parts_.identity->ProveBits(tokens, hash); !proven) return proven;
   if (Status proven = ProveChunkAgain(); !proven) return proven;
@@ -136,8 +136,7 @@ void TraitsProbe::SetGrid(const GridProbe& grid, bool measured) {
   // The cells of a window are filled anew as it moves on, from a position that depends on the cuts
   // before it. Where these are off the grid, cells lie otherwise in the blocks that attention adds
   // up, and once in a while a bit changes: seen with gemma3, in one of some thousand prompts.
-  const bool has_window =
-      traits_->memory_class == MemoryClass::kSlidingWindow || traits_->window_tokens > 0;
+  const bool has_window = traits_->memory_class == MemoryClass::kSlidingWindow;
   traits_->cuts_at_messages = grid.at_messages;
   traits_->exact_at_messages = grid.at_messages && !has_window;
   if (traits_->restores_bits) return;
@@ -162,10 +161,17 @@ void TraitsProbe::ProveTransport(const LogSink& log) {
   };
   const std::string& architecture = parts_.info->architecture;
   traits_->full_states = FullStatesMayBeTried(architecture);
-  if (traits_->full_states && KeepsWindowWhole()) {
-    traits_->full_states = false;
-    warn("full states",
-         Fail(ErrorCode::kUnsupported, "with --swa-full, libllama writes the last window alone"));
+  const bool keeps_window = KeepsWindowWhole();
+  if (traits_->full_states && keeps_window) {
+    const int32_t window = llama_model_n_swa(parts_.loaded->model());
+    if (window > 0 && SegmentsVerified(architecture)) {
+      traits_->window_tokens = static_cast<size_t>(window);
+    } else {
+      traits_->full_states = false;
+      warn("full states",
+           Fail(ErrorCode::kUnsupported,
+                "with --swa-full, libllama writes a window of unknown length alone"));
+    }
   }
   if (traits_->full_states) {
     if (Status proven = parts_.full_states->Prove(kProbeSeq); !proven) {
@@ -176,7 +182,7 @@ void TraitsProbe::ProveTransport(const LogSink& log) {
   // Spliced segments abort nowhere. But the proof is on a few tokens, so what an architecture does
   // with longer sequences must be known.
   traits_->segments = traits_->kv_bytes_per_token > 0 && SegmentsVerified(architecture) &&
-                      (traits_->one_buffer || traits_->full_states);
+                      !keeps_window && (traits_->one_buffer || traits_->full_states);
   if (!traits_->segments) return;
   Status proven = traits_->one_buffer ? parts_.segments->Prove(kProbeSeq)
                                       : parts_.spliced_segments->Prove(kProbeSeq);

@@ -1,0 +1,76 @@
+// Rate: prompts go first, as long as each answer keeps a rate of tokens and no gap becomes long.
+//
+//   answers   | t |                     | t | t | t |                     | t | t …
+//   prompts       |  chunk  |  chunk  |             |  chunk  |  chunk  |
+//                 '-- gap_ms_max at most --'
+//
+// Full batches decode a token in a fraction of the time that small ones take, and the answers that
+// wait for their first token are those that people notice. So answers get no more time than the
+// rate needs: a step takes `step_ms`, so `tokens_per_s_min` steps a second take
+//
+//   share of the answers = tokens_per_s_min * step_ms / 1000
+//
+// of the time. Where a machine is too slow for that, they get what `prefill_share` leaves them.
+// Each chunk owes them their share; steps are taken when the debt is due or the gap would become
+// too long.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "policy/answer_pace.h"
+
+namespace cairn {
+namespace {
+
+// Answers go on even where chunks take no time that can be measured.
+constexpr size_t kChunksMax = 32;
+
+class RatePace final : public AnswerPace {
+ public:
+  explicit RatePace(const AnswerPaceOptions& options) : options_(options) {}
+
+  bool MayPrefill(double now_ms, double chunk_ms) const override {
+    if (owes()) return false;
+    // A chunk may be longer than any gap, and prompts have to be prefilled all the same.
+    if (chunks_ == 0) return true;
+    return chunks_ < kChunksMax && chunk_ms < ChunkMsMax(now_ms);
+  }
+  double ChunkMsMax(double now_ms) const override {
+    const double gap_ms = now_ms - stepped_ms_ + step_ms_;
+    return std::max(0.0, options_.gap_ms_max - gap_ms);
+  }
+  bool owes() const override { return owed_ms_ > 0; }
+  void OnPrefill(double ms) override {
+    ++chunks_;
+    const double share =
+        std::min(options_.tokens_per_s_min * step_ms_ / 1000, 1 - options_.prefill_share);
+    owed_ms_ += ms * share / (1 - share);
+  }
+  void OnDecode(double now_ms, double ms) override {
+    chunks_ = 0;
+    step_ms_ = ms;
+    stepped_ms_ = now_ms;
+    // A step may take longer than what is owed; the rest counts for the next chunk.
+    owed_ms_ = std::max(owed_ms_ - ms, -ms);
+  }
+  void OnNoAnswers(double now_ms) override {
+    chunks_ = 0;
+    stepped_ms_ = now_ms;
+    owed_ms_ = 0;
+  }
+
+ private:
+  const AnswerPaceOptions options_;
+  size_t chunks_ = 0;      // since the last step
+  double step_ms_ = 0;     // that the last step took
+  double stepped_ms_ = 0;  // when it ended
+  double owed_ms_ = 0;     // negative: they had more than their share
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerPace> MakeRatePace(const AnswerPaceOptions& options) {
+  return std::make_unique<RatePace>(options);
+}
+
+}  // namespace cairn
