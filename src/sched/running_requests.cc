@@ -80,14 +80,21 @@ RequestState RunningRequests::Remove(RunningRequest* request, std::string_view w
   return removed;
 }
 
+// A client that asks for the figures when its answer has ended must not find it running.
+RequestState RunningRequests::End(RunningRequest* request, std::string_view why) {
+  RequestState ended = Remove(request, why);
+  PublishSlots();
+  return ended;
+}
+
 void RunningRequests::Finish(RunningRequest* request, FinishReason reason) {
   const AnswerReporter::SlotUse use{request->slot, slot_tokens(*request)};
-  answer_reporter_.Finish(Remove(request, FinishWord(reason)), use, reason);
+  answer_reporter_.Finish(End(request, FinishWord(reason)), use, reason);
 }
 
 void RunningRequests::Fail(RunningRequest* request, Error error) {
   const AnswerReporter::SlotUse use{request->slot, slot_tokens(*request)};
-  answer_reporter_.Fail(Remove(request, "failed"), use, std::move(error));
+  answer_reporter_.Fail(End(request, "failed"), use, std::move(error));
 }
 
 void RunningRequests::FailAll(const Error& error) {

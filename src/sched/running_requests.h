@@ -81,6 +81,8 @@ class RunningRequests {
  private:
   // Frees the request's slot. `why`: one word for the trace.
   RequestState Remove(RunningRequest* request, std::string_view why);
+  // As Remove, and publishes the figures without it.
+  RequestState End(RunningRequest* request, std::string_view why);
   void CountForTrace(const std::vector<SlotStats>& slots);
 
   SchedulerContext* const context_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "testing/sched/scheduler_fixture.h"
@@ -280,6 +281,37 @@ TEST(Scheduler, AnAnswerOfOneTokenEndsWhenThePromptsStateIsStored) {
   }
   EXPECT_EQ(engine.copies, 1u);
   EXPECT_TRUE(engine.text_before_copy.empty());
+}
+
+// Reads the figures as an answer ends, before its client hears of it.
+class LookingObserver final : public RequestObserver {
+ public:
+  void OnAnswerEnd(const EndedAnswer&) override {
+    const SchedulerStats stats = scheduler->stats();
+    const auto busy = std::count_if(stats.slots.begin(), stats.slots.end(),
+                                    [](const SlotStats& slot) { return slot.busy; });
+    running_and_busy.emplace_back(stats.running, static_cast<size_t>(busy));
+  }
+
+  const Scheduler* scheduler = nullptr;
+  std::vector<std::pair<size_t, size_t>> running_and_busy;
+};
+
+TEST(Scheduler, ARequestDoesNotCountAsRunningOnceItsClientHearsOfTheEnd) {
+  LookingObserver observer;
+  SchedulerOptions options;
+  options.observer = &observer;
+  options.request_ms_max = 1000;
+  Bench bench(test::Slots(2, MemoryClass::kHybrid), options);
+  observer.scheduler = &bench.scheduler;
+  bench.RunTogether({Bench::Request(Text(100), 3), Bench::Request(Text(100, 'y'), 30)});
+  const auto late = *bench.scheduler.Submit(Bench::Request(Text(100, 'z'), SIZE_MAX));
+  bench.scheduler.Step();
+  bench.clock.Advance(2000);
+  bench.scheduler.Step();
+  EXPECT_EQ(Bench::Collect(late.get()).end.kind, GenerationEvent::Kind::kFailed);
+  EXPECT_EQ(observer.running_and_busy,
+            (std::vector<std::pair<size_t, size_t>>{{1, 1}, {0, 0}, {0, 0}}));
 }
 
 TEST(Scheduler, StoppingFailsWhatIsLeft) {
