@@ -114,21 +114,38 @@ class CapsProbe {
   // the tool by the call's id alone.
   bool ShowsCall(const Json& content, const Json& arguments) const {
     const Json call = Call(content, arguments);
-    const auto shows = [](const std::string& text) {
+    const Json reply = Said("assistant", kReply);
+    const auto shows = [&](const Json& with_call, const Json& without_call) {
+      const std::string text = Text(with_call);
       return (Contains(text, kTool) || Contains(text, kShortId)) && Contains(text, "key_needle") &&
-             !Contains(text, "key_needle\\\"") && !Contains(text, "None");
+             !Contains(text, "key_needle\\\"") && Nones(text) <= Nones(Text(without_call));
     };
     // Some write the last message of a conversation in another way.
-    return shows(Text(Json::array({User(), call}))) ||
-           shows(Text(Json::array({User(), call, Said("assistant", kReply)})));
+    return shows(Json::array({User(), call}), Json::array({User(), reply})) ||
+           shows(Json::array({User(), call, reply}), Json::array({User(), reply, reply}));
+  }
+
+  // Returns how often "None" occurs: a template that prints it whatever is said may do so.
+  static size_t Nones(std::string_view text) {
+    constexpr std::string_view kNone = "None";
+    size_t found = 0;
+    for (size_t at = text.find(kNone); at != std::string_view::npos; ++found) {
+      at = text.find(kNone, at + kNone.size());
+    }
+    return found;
   }
 
   // Whether an object of arguments shows as JSON, or as Python's text of it, which no model wants.
+  // Some templates show calls only beside an empty text, some only beside none.
   bool ShowsAsOneText(const Json& arguments) const {
-    const Json call = Call("", arguments);
-    const std::string text = Text(Json::array({User(), call, Said("assistant", kReply)})) +
-                             Text(Json::array({User(), call}));
-    return Contains(text, "\"key_needle\":") || Contains(text, "'key_needle':");
+    const Json empty = "";
+    for (const Json& content : {empty, Json()}) {
+      const Json call = Call(content, arguments);
+      const std::string text = Text(Json::array({User(), call, Said("assistant", kReply)})) +
+                               Text(Json::array({User(), call}));
+      if (Contains(text, "\"key_needle\":") || Contains(text, "'key_needle':")) return true;
+    }
+    return false;
   }
 
   void FindCallShape() {

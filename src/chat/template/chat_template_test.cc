@@ -186,6 +186,34 @@ TEST(ChatTemplate, GivesNullContentOnlyWhereTheTemplateWantsIt) {
   EXPECT_FALSE(Builtin("chatml")->caps().null_content);
 }
 
+// As DeepSeek R1's distilled models do.
+TEST(ChatTemplate, KeepsArgumentsAsTextWhereCallsShowOnlyBesideNullContent) {
+  const auto wants = Parsed(kNullContent);
+  EXPECT_FALSE(wants->caps().object_arguments);
+  EXPECT_EQ(Render(*wants, {.messages = {User("U"), Call("f", R"({"city": "Rome"})")}}),
+            R"(<user>U<call>f{"city": "Rome"})");
+}
+
+// As firefunction does, whose list of functions is a variable that nobody sets.
+TEST(ChatTemplate, ShowsCallsOfATemplateThatPrintsNoneInEveryPrompt) {
+  const auto prints = Parsed(
+      "{{ 'Functions: ' + functions }}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
+      "{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments | tojson }}"
+      "{% endfor %}{% endfor %}");
+  const Conversation talk = {.messages = {User("U"), Call("f", R"({"city":"Rome"})")}};
+  ASSERT_EQ(Render(*prints, talk), R"(Functions: None<user>U<assistant>f{"city": "Rome"})");
+  EXPECT_TRUE(prints->caps().tool_calls);
+  EXPECT_TRUE(prints->caps().object_arguments);
+}
+
+TEST(ChatTemplate, TakesNoneForNoCallWhereTheCallPrintsIt) {
+  const auto prints = Parsed(
+      "{{ 'Functions: ' + functions }}{% for m in messages %}{{ m.content | string }}"
+      "{% for c in m.tool_calls %}{{ c.function.name + ' ' }}{{ c.function.arguments | tojson }}"
+      "{{ 'parameters: ' + c.function.parameters }}{% endfor %}{% endfor %}");
+  EXPECT_FALSE(prints->caps().tool_calls);
+}
+
 TEST(ChatTemplate, FindsOutWhatATemplateCanDo) {
   const TemplateCaps qwen = Builtin("qwen")->caps();
   EXPECT_TRUE(qwen.system_role && qwen.tools && qwen.tool_calls && qwen.tool_responses);
