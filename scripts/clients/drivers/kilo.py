@@ -9,7 +9,10 @@ class Kilo(OpenCode):
     attach = ""
     picture_tool = ""
     needs = "the native binary; OpenCode's settings in `~/.config/kilo/opencode.json`"
-    notes = ""
+    notes = (
+        "as OpenCode, it asks for a title; that request shares nothing with the others and counts "
+        "as prefilled in full."
+    )
     folder = "kilo"
 
     def environment(self, place):
