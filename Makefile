@@ -113,9 +113,10 @@ bench-remote: setup ## What the remote tier gives and costs, into docs/remote_be
 	@scripts/bench_remote.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
 	  $(if $(PARTS),--parts $(PARTS)) $(if $(QUICK),--quick)
 
-bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md
+bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md (TOKENS=n)
 	@scripts/build.sh cairn cairn-lab fault_library
-	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(QUICK),--quick) \
+	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
+	  $(if $(QUICK),--quick) \
 	  $(if $(DISK_READ_MIB_S),--disk-read-mib-s $(DISK_READ_MIB_S))
 
 bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
