@@ -85,7 +85,7 @@ def _connections() -> list[Attack]:
 
 
 def _many() -> list[Attack]:
-    return [_of_route(MANY, route, name, True,
+    return [_of_route(MANY, route, name, name not in many.LOOSENED,
                       lambda scale, body=body, number=number: body(many.count_of(number, scale)))
             for name, number, route, body in many.MANY + many.DEEP]
 

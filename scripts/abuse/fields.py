@@ -7,7 +7,7 @@ COUNTED_BYTES = 4 << 20  # so long a text may be that is only counted
 
 ALWAYS = "always"  # it is refused
 LONG = "long"  # it is refused where it is longer than COUNTED_BYTES
-NEVER = "never"  # it is ignored, or cut to size
+NEVER = "never"  # it is ignored, cut to size, or a part of a schema: loosened where no grammar holds it
 
 
 @dataclass(frozen=True)
@@ -93,17 +93,17 @@ BESIDE_MESSAGES = [
 GENERATION = [
     ("stop", lambda t: {"stop": t}, ALWAYS),
     ("grammar", lambda t: {"grammar": 'root ::= "' + t + '"'}, ALWAYS),
-    ("json_schema", lambda t: {"json_schema": {"type": "string", "enum": [t]}}, ALWAYS),
+    ("json_schema", lambda t: {"json_schema": {"type": "string", "enum": [t]}}, NEVER),
     ("response_format, description",
-     lambda t: {"response_format": schema_of({"type": "string", "description": t})}, ALWAYS),
+     lambda t: {"response_format": schema_of({"type": "string", "description": t})}, NEVER),
     ("response_format, pattern",
      lambda t: {"response_format": schema_of({"type": "string", "pattern": "^" + t + "$"})},
-     ALWAYS),
+     NEVER),
     ("response_format, enum",
-     lambda t: {"response_format": schema_of({"type": "string", "enum": [t]})}, ALWAYS),
+     lambda t: {"response_format": schema_of({"type": "string", "enum": [t]})}, NEVER),
     ("response_format, property's name",
      lambda t: {"response_format": schema_of({"type": "object", "properties": {t: {}},
-                                              "required": [t]})}, ALWAYS),
+                                              "required": [t]})}, NEVER),
     ("response_format, type", lambda t: {"response_format": {"type": t}}, ALWAYS),
     ("logit_bias, token", lambda t: {"logit_bias": {t: 1}}, ALWAYS),
     ("samplers", lambda t: {"samplers": [t]}, ALWAYS),
@@ -134,7 +134,7 @@ RESPONSES = [
     ("tool's description", lambda t: {"input": "hi", "tools": [
         {"type": "function", "name": "look", "description": t, "parameters": {}}]}, ALWAYS),
     ("text.format", lambda t: {"input": "hi", "text": {"format": {
-        "type": "json_schema", "name": "s", "schema": {"type": "string", "enum": [t]}}}}, ALWAYS),
+        "type": "json_schema", "name": "s", "schema": {"type": "string", "enum": [t]}}}}, NEVER),
     ("previous_response_id", lambda t: {"input": "hi", "previous_response_id": t}, ALWAYS),
     ("id of an item_reference", lambda t: {"input": [{"type": "item_reference", "id": t}]}, ALWAYS),
     ("type of an item", lambda t: {"input": [{"type": t}, {"role": "user", "content": "hi"}]},
