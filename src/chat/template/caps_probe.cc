@@ -249,7 +249,7 @@ class CapsProbe {
   // template prints the list, makes two messages of it, or loses a part, and is taken to know no
   // parts.
   static std::string SeparatorIn(std::string_view text) {
-    const std::string usual = PartSeparators().user;
+    std::string usual = PartSeparators().user;
     const size_t first = text.find(kFirstPart);
     const size_t second = text.find(kSecondPart);
     if (first == std::string_view::npos || second == std::string_view::npos || second < first) {
