@@ -1,6 +1,7 @@
 """Which runs docs/policies.md is made of."""
 
 from dataclasses import dataclass, field
+from functools import partial
 
 # Name of the file without its ending, and where it comes from.
 TRACES = {
@@ -20,11 +21,16 @@ SHIPPED = ("auto", "value", ())
 LLAMA = ("user-turns,near-end", "fifo", ("--ctx-checkpoints", "32"))
 NEAR_END = ("near-end", "value", ())
 
-PARTS = ["unlimited", "whole", "evictions", "placements", "tau", "mooncake"]
+PARTS = ["unlimited", "whole", "evictions", "placements", "tau", "mooncake", "disk"]
 CODING_MIB = [4096, 8192, 16384, 32768]
 TAU_MIB = [512, 2048, 4096]
 MOONCAKE_MIB = [8192, 32768]
 FIRST_SESSIONS = 60
+# Of the part "disk", for each trace: sizes of the memory, and of the disk beside it (0: none).
+DISK_MIB = {"claude-code": [4096, 8192, 16384], "tau-airline": [512, 2048],
+            "mooncake-conversation": [8192, 32768]}
+DISK_GIB = {"claude-code": [0, 32, 128], "tau-airline": [0, 4, 16],
+            "mooncake-conversation": [0, 32, 128]}
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class Setting:
     sessions: int
     slots: int
     ram_mib: int  # -1: no limit
+    disk_gib: int = field(default=0, kw_only=True)  # 0: no disk
 
 
 @dataclass(frozen=True)
@@ -53,12 +60,13 @@ class Run(Setting):
         """As the program takes them, without the trace."""
         return ["--model-profile", self.profile, "--sessions", str(self.sessions),
                 "--parallel", str(self.slots), "--ram-mib", str(self.ram_mib),
+                *(["--disk-gib", str(self.disk_gib)] if self.disk_gib else []),
                 "--placement", self.placement, "--eviction", self.eviction, *self.more,
                 *(["--bound"] if self.bound else [])]
 
     def title(self) -> str:
         part = f", first {self.first}" if self.first else ""
-        return (f"{self.trace}{part}, {memory_name(self.ram_mib)}, "
+        return (f"{self.trace}{part}, {size_name(self)}, "
                 f"{' '.join([self.placement, '+', self.eviction, *self.more])}"
                 f"{' and the oracle' if self.bound else ''}")
 
@@ -67,6 +75,12 @@ def memory_name(ram_mib: int) -> str:
     if ram_mib < 0:
         return "no limit"
     return f"{ram_mib // 1024} GiB" if ram_mib % 1024 == 0 else f"{ram_mib} MiB"
+
+
+def size_name(setting: Setting) -> str:
+    """Of the memory, and of the disk if there is one."""
+    disk = f" + {setting.disk_gib} GiB on disk" if setting.disk_gib else ""
+    return memory_name(setting.ram_mib) + disk
 
 
 def run_of(setting: Setting, pair: tuple) -> Run:
@@ -89,9 +103,19 @@ class Plan:
 
 def planned(first: int, all_pairs: bool, help_text: str) -> Plan:
     """`first` lines of each trace, 0 for what each part says."""
-    def coding(lines: int, ram_mib: int) -> Setting:
+    def coding(lines: int, ram_mib: int, **more) -> Setting:
         lines = min(lines or first, first or lines)
-        return Setting("claude-code", lines, "qwen3.5-35b-a3b", 8, 4, ram_mib)
+        return Setting("claude-code", lines, "qwen3.5-35b-a3b", 8, 4, ram_mib, **more)
+
+    def tau(ram_mib: int, **more) -> Setting:
+        return Setting("tau-airline", first, "qwen3.5-4b", 16, 4, ram_mib, **more)
+
+    def mooncake(ram_mib: int, **more) -> Setting:
+        return Setting("mooncake-conversation", first, "qwen3.5-35b-a3b", 0, 4, ram_mib, **more)
+
+    def with_disks(trace: str, setting_of) -> list:
+        return [setting_of(ram_mib=mib, disk_gib=gib) for mib in DISK_MIB[trace]
+                for gib in DISK_GIB[trace]]
 
     plan = Plan()
     whole = [coding(0, mib) for mib in CODING_MIB]
@@ -107,14 +131,17 @@ def planned(first: int, all_pairs: bool, help_text: str) -> Plan:
     plan.add("whole", whole, [SHIPPED, LLAMA])
     plan.add("evictions", some, with_auto)
     plan.add("placements", some, with_value + [LLAMA])
-    plan.add("tau", [Setting("tau-airline", first, "qwen3.5-4b", 16, 4, mib) for mib in TAU_MIB],
+    plan.add("tau", [tau(mib) for mib in TAU_MIB],
              [SHIPPED, ("auto", "lru", ()), ("auto", "marconi", ()), NEAR_END, LLAMA]
              + [("auto", "value", ("--without", word)) for word in CLASSES])
-    plan.add("mooncake", [Setting("mooncake-conversation", first, "qwen3.5-35b-a3b", 0, 4, mib)
-                          for mib in MOONCAKE_MIB],
+    plan.add("mooncake", [mooncake(mib) for mib in MOONCAKE_MIB],
              [SHIPPED, ("auto", "lru", ()), ("auto", "marconi", ()), ("marconi", "marconi", ()),
               NEAR_END, LLAMA])
     if "--without" not in help_text or "messages" not in help_text:
         plan.left_out["tau"] = "this program's sim neither reads dialogues nor knows --without"
         plan.runs["tau"] = []
+    disks = with_disks("claude-code", partial(coding, 0))
+    if "tau" not in plan.left_out:
+        disks += with_disks("tau-airline", tau)
+    plan.add("disk", disks + with_disks("mooncake-conversation", mooncake), [SHIPPED])
     return plan

@@ -1,12 +1,16 @@
 """Writes docs/policies.md and its plots from the results of runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from policies_plan import (CLASSES, FIRST_SESSIONS, LLAMA, NEAR_END, SHIPPED, Plan, memory_name,
-                           run_of)
+                           run_of, size_name)
 from report.plots import Line, LinePlot, is_empty, left_out
 
 HIT_MIN, SNAPSHOTS_MAX, OVER_MAX, BEHIND_MAX = 96.2, 8.0, 1.15, 0.1
+# Hits on claude-code with a disk, by the MiB of the memory and the GiB of the disk.
+DISK_HIT_MIN = {(4096, 32): 94.0, (4096, 128): 95.6, (16384, 32): 95.2, (16384, 128): 95.9}
+MS, KB, GB, S_PER_MIN = 1e3, 1e3, 1e9, 60
 
 ABOUT = """# What each policy saves
 
@@ -25,6 +29,24 @@ trace and its source. An interrupted run continues where it stopped.
   this one; a negative number means that it is ahead.
 - *llama-server's pair* is `--placement user-turns,near-end --ctx-checkpoints 32 --eviction fifo`:
   its rules in this cache, not that program.
+"""
+
+ABOUT_DISK = """## Memory and disk
+
+The default pair, auto and value, with a disk beside the memory (`--disk-gib`). What left the memory
+for the disk is read when a request needs it, at 2 GB/s, and the request waits for it. No trace may
+have fewer hits with a disk than with the same memory alone: see [the goals](#goals).
+
+- **The oracle** may use memory and disk as if both were memory.
+- **Over new** is the ratio of prefilled tokens to those that no earlier request has: no cache of
+  any size prefills fewer.
+- **Written** and **Read** are bytes to and from the disk. **A token** is what is written for each
+  prefilled token, to be compared with its KV: snapshots are written too, and what left the disk may
+  be written again.
+- **Waited** is the time of all requests together, each from its turn until its prompt is prefilled;
+  **Reads** is the part of it that the disk takes. **Over the least** is the ratio to the least
+  wait: no cache with this memory and disk makes requests wait less, its reads included
+  ([how](oracle.md#with-a-disk-the-least-wait)). **Median** and **p99** are of one request.
 """
 
 
@@ -78,6 +100,15 @@ class Figures:
         raw = self.raw(setting, SHIPPED)
         return raw and (1 - self.oracle_read(setting) / raw["prompt_tokens"]) * 100
 
+    def of(self, setting, name: str):
+        """A figure of the shipped policies, by the program's name for it."""
+        raw = self.raw(setting, SHIPPED)
+        return raw and raw.get(name)
+
+    def ratio(self, setting, name: str, by: str):
+        value, other = self.of(setting, name), self.of(setting, by)
+        return value / other if value is not None and other else None
+
     def over(self, setting, pair: tuple):
         read, oracle = self.read(setting, pair), self.oracle_read(setting)
         return read / oracle if read is not None and oracle else None
@@ -121,13 +152,9 @@ def budgets(figures: Figures, settings: list, pairs: list) -> str:
     return text
 
 
-def plot(figures: Figures, folder: Path, name: str, title: str, settings, pairs: list) -> str:
-    lines = [Line(name_of(pair), [figures.hits(setting, pair) for setting in settings])
-             for pair in pairs]
-    lines.append(Line("the oracle", [figures.oracle_hits(setting) for setting in settings], True))
+def plot_lines(folder: Path, name: str, title: str, columns: list, lines: list) -> str:
     picture = LinePlot(f"Share of prompt tokens that need no prefill: {title}",
-                       "hits, % of prompt tokens", "RAM for checkpoints",
-                       [memory_name(setting.ram_mib) for setting in settings], lines)
+                       "hits, % of prompt tokens", "RAM for checkpoints", columns, lines)
     if is_empty(picture):
         return ""
     from report.draw import draw  # matplotlib: pylint: disable=import-outside-toplevel
@@ -138,6 +165,14 @@ def plot(figures: Figures, folder: Path, name: str, title: str, settings, pairs:
     if gone:
         note = f"\nLeft out of the plot, with less than half the hits: {', '.join(gone)}.\n"
     return f"![{title}]({folder.name}/{name}.svg)\n{note}\n"
+
+
+def plot(figures: Figures, folder: Path, name: str, title: str, settings, pairs: list) -> str:
+    lines = [Line(name_of(pair), [figures.hits(setting, pair) for setting in settings])
+             for pair in pairs]
+    lines.append(Line("the oracle", [figures.oracle_hits(setting) for setting in settings], True))
+    columns = [memory_name(setting.ram_mib) for setting in settings]
+    return plot_lines(folder, name, title, columns, lines)
 
 
 def met(good) -> str:
@@ -164,7 +199,34 @@ def asked_for(figures: Figures, plan: Plan) -> str:
                          f"{name_of(worst[1]) if worst else 'another pair'}",
                          f"at most {BEHIND_MAX}", number(worst and worst[0], 2),
                          met(None if worst is None else worst[0] <= BEHIND_MAX)])
-    return table(["On claude-code, auto + value", "Goal", "Measured", ""], rows)
+    rows += disk_goals(figures, plan.settings["disk"])
+    return table(["auto + value, on claude-code where no trace is named", "Goal", "Measured", ""],
+                 rows)
+
+
+def below_alone(figures: Figures, setting):
+    """How many points of hits the disk costs, or None."""
+    hits = figures.hits(setting, SHIPPED)
+    alone = figures.hits(replace(setting, disk_gib=0), SHIPPED)
+    return alone - hits if None not in (hits, alone) else None
+
+
+def disk_goals(figures: Figures, settings: list) -> list:
+    rows = []
+    for setting in of_trace(settings, "claude-code"):
+        least = DISK_HIT_MIN.get((setting.ram_mib, setting.disk_gib))
+        if least is None:
+            continue
+        hits = figures.hits(setting, SHIPPED)
+        rows.append([f"{size_name(setting)}: hits", f"at least {least} %", number(hits, 2),
+                     met(None if hits is None else hits >= least)])
+    for trace in traces_of(settings):
+        found = [below_alone(figures, setting) for setting in of_trace(settings, trace)
+                 if setting.disk_gib]
+        worst = max((below for below in found if below is not None), default=None)
+        rows.append([f"{trace}, every disk: points below the same memory without one",
+                     "at most 0", number(worst, 3), met(None if worst is None else worst <= 0)])
+    return rows
 
 
 def without(figures: Figures, plan: Plan) -> str:
@@ -181,6 +243,14 @@ def without(figures: Figures, plan: Plan) -> str:
 
 def lines_of(setting) -> str:
     return f"the first {setting.first} lines" if setting.first else "all"
+
+
+def played(setting) -> str:
+    """How the requests of a trace come."""
+    side_by_side = (f"{setting.sessions} sessions side by side" if setting.sessions
+                    else "at the times of the trace")
+    return (f"{setting.profile}, {side_by_side}, {setting.slots} slots, {lines_of(setting)} of the "
+            "trace")
 
 
 def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
@@ -229,17 +299,83 @@ def other_parts(figures: Figures, plan: Plan, folder: Path) -> list:
     return parts
 
 
+def traces_of(settings: list) -> list:
+    return list(dict.fromkeys(setting.trace for setting in settings))
+
+
+def of_trace(settings: list, trace: str) -> list:
+    return [setting for setting in settings if setting.trace == trace]
+
+
+def scaled(value, by: float, digits: int) -> str:
+    return number(None if value is None else value / by, digits)
+
+
+def saved_row(figures: Figures, setting) -> list:
+    kind = figures.oracle_kind(setting)
+    oracle = number(figures.oracle_hits(setting), 2) + (f" ({kind})" if kind else "")
+    return [size_name(setting), number(figures.hits(setting, SHIPPED), 2), oracle,
+            number(figures.read(setting, SHIPPED), 0),
+            number(figures.ratio(setting, "read_tokens", "unavoidable_tokens"), 3),
+            number(figures.over(setting, SHIPPED), 3)]
+
+
+def moved_row(figures: Figures, setting) -> list:
+    moved = ["", "", "", ""]
+    if setting.disk_gib:
+        moved = [scaled(figures.of(setting, "disk_written_bytes"), GB, 1),
+                 scaled(figures.ratio(setting, "disk_written_bytes", "read_tokens"), KB, 1),
+                 scaled(figures.of(setting, "disk_read_bytes"), GB, 1),
+                 scaled(figures.of(setting, "disk_read_ms"), MS, 0)]
+    return [size_name(setting), *moved, scaled(figures.of(setting, "wait_ms"), MS, 0),
+            number(figures.ratio(setting, "wait_ms", "wait_ms_bound"), 3),
+            number(figures.of(setting, "wait_ms_median"), 0),
+            number(figures.of(setting, "wait_ms_p99"), 0)]
+
+
+def disk_plot(figures: Figures, folder: Path, settings: list) -> str:
+    """A line a disk and its oracle, over the sizes of the memory."""
+    lines = []
+    for oracle in (False, True):
+        for gib in dict.fromkeys(setting.disk_gib for setting in settings):
+            name = f"{gib} GiB on disk" if gib else "no disk"
+            hits = [figures.oracle_hits(each) if oracle else figures.hits(each, SHIPPED)
+                    for each in settings if each.disk_gib == gib]
+            lines.append(Line(f"the oracle, {name}" if oracle else name, hits, oracle))
+    columns = list(dict.fromkeys(memory_name(setting.ram_mib) for setting in settings))
+    return plot_lines(folder, "disk", "claude-code, memory and disk", columns, lines)
+
+
+def disk_part(figures: Figures, plan: Plan, folder: Path) -> str:
+    text = ABOUT_DISK
+    for trace in traces_of(plan.settings["disk"]):
+        settings = of_trace(plan.settings["disk"], trace)
+        kv = scaled(figures.of(settings[0], "kv_bytes_per_token"), KB, 1)
+        text += f"\n### {trace}\n\n{played(settings[0])}. The KV of a token is {kv} KB.\n\n"
+        if trace == "claude-code":
+            text += disk_plot(figures, folder, settings)
+        text += table(["", "Hits", "The oracle's hits", "Prefilled", "Over new",
+                       "Over the oracle"], [saved_row(figures, each) for each in settings])
+        text += "\n" + table(["", "Written, GB", "A token, KB", "Read, GB", "Reads, s",
+                              "Waited, s", "Over the least", "Median, ms", "p99, ms"],
+                             [moved_row(figures, each) for each in settings])
+    return text
+
+
 def write_page(page: Path, plan: Plan, results, tried: Path) -> int:
     """Returns how many runs the page lacks."""
     figures, folder = Figures(results), page.parent / "policies"
     page.parent.mkdir(parents=True, exist_ok=True)
     runs = {run for part in plan.runs.values() for run in part}
     missing = sum(results.get(run) is None for run in runs)
-    parts = [ABOUT]
+    minutes = sum(results.seconds(run) for run in runs) / S_PER_MIN
+    parts = [ABOUT, f"The {len(runs) - missing} runs of this page took {minutes:.0f} minutes in "
+                    "all, each on one core.\n"]
     if missing:
         parts.append(f"**Not complete: {missing} of {len(runs)} runs are missing (–).**\n")
     parts.append("## Goals\n\n" + asked_for(figures, plan))
     parts += coding_parts(figures, plan, folder) + other_parts(figures, plan, folder)
+    parts.append(disk_part(figures, plan, folder))
     if tried.is_file():
         parts.append(tried.read_text())
     page.write_text("\n".join(parts))

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import policies  # noqa: E402
 from policies_plan import LLAMA, PARTS, SHIPPED, Run, planned  # noqa: E402
-from policies_report import Figures, plot  # noqa: E402
+from policies_report import Figures, disk_goals, disk_part, plot  # noqa: E402
 
 SCRIPT = Path(__file__).resolve().parent / "policies.py"
 
@@ -33,6 +33,29 @@ class APlan(unittest.TestCase):
         plan = planned(0, False, "an older program")
         self.assertEqual(plan.runs["tau"], [])
         self.assertIn("--without", plan.left_out["tau"])
+        self.assertNotIn("tau-airline", {setting.trace for setting in plan.settings["disk"]})
+
+    def test_plays_every_trace_with_disks_and_without(self):
+        plan = planned(0, False, "--without messages")
+        for trace in policies.TRACES:
+            sizes = {(each.ram_mib, each.disk_gib) for each in plan.settings["disk"]
+                     if each.trace == trace}
+            alone = {memory for memory, disk in sizes if not disk}
+            self.assertEqual(alone, {memory for memory, disk in sizes if disk}, trace)
+        self.assertEqual({(each.ram_mib, each.disk_gib) for each in plan.settings["disk"]
+                          if each.trace == "claude-code"},
+                         {(memory, disk) for memory in (4096, 8192, 16384)
+                          for disk in (0, 32, 128)})
+
+    def test_a_run_without_a_disk_is_the_one_of_the_other_parts(self):
+        plan = planned(0, False, "--without messages")
+        alone, others = plan.runs["disk"][0], plan.runs["whole"]
+        self.assertNotIn("--disk-gib", alone.flags())
+        self.assertIn(alone, others)
+        beside = plan.runs["disk"][1]
+        self.assertEqual(beside.flags()[beside.flags().index("--disk-gib") + 1], "32")
+        self.assertIn("4 GiB + 32 GiB on disk", beside.title())
+        self.assertTrue(beside.bound)
 
 
 class APlot(unittest.TestCase):
@@ -56,6 +79,55 @@ class APlot(unittest.TestCase):
         self.assertIn("less than half the hits: llama-server's pair.", text)
         for name in ("auto + value", "the oracle", "4 GiB", "hits, % of prompt tokens"):
             self.assertIn(name, svg)
+
+
+class Disks(unittest.TestCase):
+    """Every run has the same figures, but for its hits."""
+
+    FIGURES = {"prompt_tokens": 1_000_000, "read_tokens": 200_000, "unavoidable_tokens": 100_000,
+               "read_tokens_bound": 125_000, "bound_kind": "upper",
+               "checkpoints_per_10k_read_tokens": 1,
+               "kv_bytes_per_token": 20_480, "disk_written_bytes": 5_000_000_000,
+               "disk_read_bytes": 3_000_000_000, "disk_read_ms": 1500, "wait_ms": 90_000,
+               "wait_ms_bound": 60_000, "wait_ms_median": 300, "wait_ms_p99": 4_000}
+
+    def get(self, run):
+        return {**self.FIGURES, "token_hit_rate": self.hits.get((run.trace, run.disk_gib), 0.8)}
+
+    def setUp(self):
+        self.hits = {}
+        self.plan = planned(0, False, "--without messages")
+
+    def goals(self) -> list:
+        return disk_goals(Figures(self), self.plan.settings["disk"])
+
+    def test_a_line_has_what_is_saved_and_what_it_costs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.plan.settings["disk"] = [each for each in self.plan.settings["disk"]
+                                          if each.trace == "mooncake-conversation"]
+            text = disk_part(Figures(self), self.plan, Path(folder))
+        self.assertIn("The KV of a token is 20.5 KB.", text)
+        self.assertIn("| 8 GiB + 32 GiB on disk | 80.00 | 87.50 (upper) | 200,000 | 2.000 "
+                      "| 1.600 |", text)
+        self.assertIn("| 8 GiB + 32 GiB on disk | 5.0 | 25.0 | 3.0 | 2 | 90 | 1.500 | 300 "
+                      "| 4,000 |", text)
+        self.assertIn("| 8 GiB |  |  |  |  | 90 | 1.500 | 300 | 4,000 |", text)
+
+    def test_a_goal_is_missed_where_one_disk_has_fewer_hits_than_none(self):
+        self.assertEqual([row[3] for row in self.goals()[-3:]], ["met"] * 3)
+        self.hits = {("tau-airline", 4): 0.79}
+        missed = [row for row in self.goals()[-3:] if row[3] != "met"]
+        self.assertEqual(len(missed), 1)
+        self.assertIn("tau-airline", missed[0][0])
+        self.assertEqual(missed[0][2:], ["1.000", "**not met**"])
+
+    def test_a_goal_of_hits_belongs_to_one_memory_and_one_disk(self):
+        self.hits = {("claude-code", 128): 0.957}
+        met = {row[0]: row[3] for row in self.goals() if row[0].endswith("hits")}
+        self.assertEqual(met, {"4 GiB + 32 GiB on disk: hits": "**not met**",
+                               "4 GiB + 128 GiB on disk: hits": "met",
+                               "16 GiB + 32 GiB on disk: hits": "**not met**",
+                               "16 GiB + 128 GiB on disk: hits": "**not met**"})
 
 
 class Kept(unittest.TestCase):

@@ -31,8 +31,14 @@ size_t RamBytes(int64_t mib) {
   return mib < 0 ? SIZE_MAX : static_cast<size_t>(mib) << 20;
 }
 
-Json ReportJson(const SimCommandOptions& options, const SimReport& report,
+double WaitMsMin(const OracleBound& bound, const ModelProfile& profile) {
+  return bound.wait_tokens_min / profile.prefill_tokens_per_s * kMsPerS;
+}
+
+Json ReportJson(const SimCommandOptions& options, const SimOptions& sim, const SimReport& report,
                 const std::optional<OracleBound>& bound) {
+  const double disk_read_s =
+      static_cast<double>(report.disk_read_bytes) / sim.disk.read_bytes_per_s;
   Json json = {{"trace", options.trace_path},
                {"model_profile", options.profile},
                {"placement", options.placement},
@@ -41,6 +47,7 @@ Json ReportJson(const SimCommandOptions& options, const SimReport& report,
                {"disk_gib", options.disk_gib},
                {"sessions", options.sessions},
                {"slots", options.slots},
+               {"kv_bytes_per_token", sim.profile.kv_bytes_per_token},
                {"requests", report.requests},
                {"refused", report.refused},
                {"prompt_tokens", report.prompt_tokens},
@@ -60,6 +67,7 @@ Json ReportJson(const SimCommandOptions& options, const SimReport& report,
                {"held_bytes_max", report.held_bytes_max},
                {"disk_written_bytes", report.disk_written_bytes},
                {"disk_read_bytes", report.disk_read_bytes},
+               {"disk_read_ms", disk_read_s * kMsPerS},
                {"disk_evicted", report.disk_evicted},
                {"wait_ms", Sum(report.wait_ms)},
                {"wait_ms_median", NearestRank(report.wait_ms, 0.5)},
@@ -70,6 +78,7 @@ Json ReportJson(const SimCommandOptions& options, const SimReport& report,
   if (bound) {
     json["read_tokens_bound"] = bound->read_tokens_min();
     json["bound_kind"] = BoundKindName(bound->kind);
+    json["wait_ms_bound"] = WaitMsMin(*bound, sim.profile);
     if (bound->saved_tokens_found > 0) {
       json["read_tokens_found"] = bound->prompt_tokens - bound->saved_tokens_found;
     }
@@ -77,7 +86,8 @@ Json ReportJson(const SimCommandOptions& options, const SimReport& report,
   return json;
 }
 
-void PrintReport(const SimReport& report, const std::optional<OracleBound>& bound) {
+void PrintReport(const ModelProfile& profile, const SimReport& report,
+                 const std::optional<OracleBound>& bound) {
   const auto count = [](uint64_t number) { return std::to_string(number); };
   PrintFigure("requests", count(report.requests) + ", too long " + count(report.refused));
   PrintFigure("prompt tokens", count(report.prompt_tokens));
@@ -86,7 +96,7 @@ void PrintReport(const SimReport& report, const std::optional<OracleBound>& boun
   if (bound) {
     const bool exact = bound->kind == BoundKind::kExact;
     PrintFigure("no cache reads less", count(static_cast<uint64_t>(bound->read_tokens_min())) +
-                                           " with this memory (" +
+                                           " with this memory and disk (" +
                                            (exact ? "exact" : "an upper bound on what is saved") +
                                            "; see docs/oracle.md)");
   }
@@ -114,6 +124,10 @@ void PrintReport(const SimReport& report, const std::optional<OracleBound>& boun
                             Fixed(NearestRank(report.wait_ms, 0.5), 1) + " ms (median), " +
                             Fixed(NearestRank(report.wait_ms, 0.9), 1) + " ms (p90), " +
                             Fixed(NearestRank(report.wait_ms, 0.99), 1) + " ms (p99)");
+  if (bound) {
+    PrintFigure("no cache waits less",
+                "than " + Fixed(WaitMsMin(*bound, profile) / kMsPerS, 1) + " s");
+  }
 }
 
 // Returns the class as one word, such as "tool-turn".
@@ -232,7 +246,8 @@ CLI::App* AddSim(CLI::App* app, SimCommandOptions* options) {
                   "The model's speed, in place of the profile's (0: the profile's)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  sim->add_flag("--bound", options->bound, "Also what no cache with this memory could beat");
+  sim->add_flag("--bound", options->bound,
+                "Also what no cache with this memory and disk could beat");
   sim->add_option("--json", options->json_path, "Write the figures to this file too");
   AddFleetOptions(sim, &options->fleet);
   return sim;
@@ -268,10 +283,10 @@ int RunSim(const SimCommandOptions& options) {
   if (options.bound) {
     bound = BestSaved(steps, trace->block_tokens, OracleInputFor(steps, *sim));
   }
-  PrintReport(*report, bound);
+  PrintReport(sim->profile, *report, bound);
   if (options.json_path.empty()) return 0;
   std::ofstream out(options.json_path);
-  out << ReportJson(options, *report, bound).dump(2) << "\n";
+  out << ReportJson(options, *sim, *report, bound).dump(2) << "\n";
   return out ? 0 : PrintError("sim", "could not write " + options.json_path);
 }
 

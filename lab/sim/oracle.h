@@ -25,8 +25,12 @@ struct OracleInput {
   // At or below this depth no snapshot is needed: a sliding window that is not full yet can be
   // truncated like attention KV.
   size_t free_tokens = 0;
-  // The cache's budget plus everything that the slots hold. REQUIRES: more than 0.
+  // The budgets of cache and disk, plus everything that the slots hold. REQUIRES: more than 0.
   double memory_bytes = 0;
+  // The disk's part of memory_bytes; 0: there is no disk. REQUIRES: less than memory_bytes.
+  double disk_bytes = 0;
+  // How many tokens are prefilled in the time that the disk takes to read a byte.
+  double read_tokens_per_byte = 0;
   size_t grid_tokens = 64;
   // Prompts with this many tokens or more are refused; 0: no limit.
   size_t context_tokens = 0;
@@ -43,6 +47,9 @@ struct OracleBound {
   // The savings of the best choice found, which equal the bound if that is exact; 0: no choice was
   // searched for.
   uint64_t saved_tokens_found = 0;
+  // No choice makes the requests wait less, for prefill and for reads from the disk; in tokens that
+  // are prefilled in that time.
+  double wait_tokens_min = 0;
   BoundKind kind = BoundKind::kUpper;
 
   double read_tokens_min() const { return static_cast<double>(prompt_tokens) - saved_tokens_max; }

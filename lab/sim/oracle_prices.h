@@ -30,6 +30,11 @@ OraclePrices FindPrices(const std::vector<OracleNeeds>& needs, const OracleInput
 OraclePrices RefinePrices(const std::vector<OracleNeeds>& needs, const OracleInput& input,
                           const OraclePrices& prices, double reached, double enough, size_t rounds);
 
+// Returns the most that any choice saves, in tokens: those that are not prefilled, less those that
+// could be prefilled while its reads from the disk take place. A byte has two prices between any
+// two consecutive requests, one in memory and one on the disk. REQUIRES: a disk.
+double MostSavedLessReads(const std::vector<OracleNeeds>& needs, const OracleInput& input);
+
 }  // namespace cairn
 
 #endif  // CAIRN_LAB_SIM_ORACLE_PRICES_H_

@@ -230,8 +230,10 @@ OracleInput OracleInputFor(const std::vector<TraceStep>& steps, const SimOptions
     input.snapshot_bytes -= profile.snapshot_bytes % profile.window_tokens;
     input.free_tokens = profile.window_tokens;
   }
-  input.memory_bytes =
-      static_cast<double>(options.cache.ram_bytes_max) + LiveBytesMax(steps, options);
+  input.disk_bytes = static_cast<double>(options.disk.bytes_max);
+  input.read_tokens_per_byte = profile.prefill_tokens_per_s / options.disk.read_bytes_per_s;
+  input.memory_bytes = static_cast<double>(options.cache.ram_bytes_max) +
+                       LiveBytesMax(steps, options) + input.disk_bytes;
   // With chunks smaller than the grid, a cancelled request may leave its slot off the grid.
   const bool cut_off_grid =
       options.chunk_tokens_max < kUsualGridTokens &&
