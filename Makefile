@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-dev build test llama-flags fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
-  asan tsan web-test schema-bench schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test schema-bench schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -126,6 +126,10 @@ bench-serve: setup ## Many clients at once, beside llama-server, into docs/serve
 bench-start: setup ## How long a start takes, beside llama-server, into docs/start.md (PAIRS=5)
 	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_start.sh $(MODELS)
+
+bench-tiers: setup ## Many conversations on little memory and a disk, into docs/tiers.md (QUICK=1: a try; MODEL=file: on it)
+	@scripts/build.sh cairn cairn-lab
+	@scripts/bench_tiers.py $(if $(QUICK),--quick)
 
 policies: setup ## What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
 	@scripts/build.sh cairn cairn-lab

@@ -25,6 +25,7 @@ run_tests() {
   "$python" "$ROOT/scripts/policies_test.py" --verbose
   "$python" "$ROOT/scripts/fleets_test.py" --verbose
   "$python" "$ROOT/scripts/bench_media_test.py" --verbose
+  "$python" "$ROOT/scripts/bench_tiers_test.py" --verbose
   "$python" "$ROOT/scripts/play_inputs_test.py" --verbose
   "$python" "$ROOT/scripts/fleet/fleet_unit_test.py" --verbose
   "$python" "$ROOT/scripts/abuse/abuse_unit_test.py" --verbose
