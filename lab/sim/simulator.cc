@@ -14,6 +14,7 @@ namespace {
 constexpr Token kLastUnique = INT32_MAX - 1;
 constexpr double kTenThousand = 10000;
 constexpr double kSaveIntervalMs = 250;
+constexpr double kDiskWaitMs = 10;
 
 double Share(double part, double whole) {
   return whole > 0 ? part / whole : 0;
@@ -130,8 +131,11 @@ SimReport SimServer::Finish() {
 void SimServer::Play(const TraceRequest& asked, Generation* generation, Served* served) {
   if (asked.cancelled_at == size_t{0}) generation->Cancel();
   bool more = true;
-  while (more) {
+  bool ended = false;
+  while (more || !ended) {
     more = scheduler_.Step();
+    // The request waits for the disk.
+    if (!more && !ended) clock_.Advance(kDiskWaitMs);
     SaveWhileBusy();
     while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
       CHECK(event->kind != GenerationEvent::Kind::kFailed);
@@ -139,6 +143,7 @@ void SimServer::Play(const TraceRequest& asked, Generation* generation, Served* 
         generation->Cancel();
       }
       if (event->kind != GenerationEvent::Kind::kDone) continue;
+      ended = true;
       served->reused_tokens = event->cost.reused_tokens;
       Count(asked, event->cost);
     }

@@ -213,7 +213,8 @@ TEST(Simulator, GivesUpOnDiskWhatIsWorthLeast) {
   options.profile.prefill_tokens_per_s = 100;
   options.disk.bytes_max = 5'100'000;
   const auto report = Simulate(steps, kBlockTokens, options);
-  EXPECT_GT(report->disk_evicted, 10u);
+  EXPECT_GT(report->checkpoints_evicted, 10u);
+  EXPECT_EQ(report->disk_evicted, 0u);  // the cache has made room
   EXPECT_LE(report->disk_written_bytes, 20u * 1'010'000);
 }
 

@@ -1,5 +1,6 @@
 #include "lab/sim/sized_disk.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
@@ -34,7 +35,20 @@ bool SizedDisk::Write(ObjectHeader header, size_t payload_bytes, std::vector<Obj
     }
   }
   moved_.written_bytes += file.bytes;
+  written_ms_ = WrittenMs(file.bytes);
   return true;
+}
+
+double SizedDisk::WrittenMs(uint64_t bytes) const {
+  return std::max(written_ms_, clock_->NowMs()) +
+         static_cast<double>(bytes) / options_.write_bytes_per_s * kMsPerS;
+}
+
+bool SizedDisk::MayWrite(uint64_t bytes) const {
+  const double queue_ms =
+      static_cast<double>(options_.queue_bytes_max) / options_.write_bytes_per_s * kMsPerS;
+  const bool empty = written_ms_ <= clock_->NowMs();
+  return empty || WrittenMs(bytes) - clock_->NowMs() <= queue_ms;
 }
 
 void SizedDisk::Read(const ObjectName& name) {

@@ -1,6 +1,6 @@
-// SizedDisk: a disk store's folder in which objects are only sizes. The index and the rank of the
-// real store choose what is evicted (store/disk/disk_index.h). Writes run in the background and
-// take no time; reads advance a clock.
+// SizedDisk: a disk store's folder in which objects are only sizes. What the cache does not evict
+// in time is chosen by the index and the rank of the real store (store/disk/disk_index.h). Writes
+// run in the background, through a queue of limited size; reads advance a clock.
 //
 // Threads: one.
 
@@ -22,6 +22,8 @@ struct SizedDiskOptions {
   uint64_t bytes_max = 0;  // 0: there is no disk
   // The speed of an ordinary NVMe drive.
   double read_bytes_per_s = 2e9;
+  double write_bytes_per_s = 1e9;
+  uint64_t queue_bytes_max = uint64_t{1} << 30;
 };
 
 class SizedDisk {
@@ -39,10 +41,13 @@ class SizedDisk {
   bool is_there() const { return options_.bytes_max > 0; }
   const Moved& moved() const { return moved_; }
   uint64_t bytes() const { return index_.bytes(); }
+  uint64_t bytes_max() const { return options_.bytes_max; }
 
   // Writes an object; names of objects evicted for it are appended to `gone`. Returns false if only
   // eviction of more valuable objects would make room.
   bool Write(ObjectHeader header, size_t payload_bytes, std::vector<ObjectName>* gone);
+  // Whether the queue has room for `bytes`.
+  bool MayWrite(uint64_t bytes) const;
   // Advances the clock by the read. REQUIRES: the object exists.
   void Read(const ObjectName& name);
   // Records a use. REQUIRES: the object exists.
@@ -52,12 +57,15 @@ class SizedDisk {
 
  private:
   int64_t now_ns() const;
+  // When all that is queued is written, if `bytes` are queued behind it now.
+  double WrittenMs(uint64_t bytes) const;
 
   const SizedDiskOptions options_;
   ManualClock* const clock_;
   const std::string model_;
   DiskIndex index_;
   Moved moved_;
+  double written_ms_ = 0;  // when all that is queued is written
 };
 
 }  // namespace cairn

@@ -87,6 +87,7 @@ void SizedStore::Erase(SnapshotId id) {
 bool SizedStore::Save(SnapshotId id, const ObjectHeader& header) {
   Held& held = HeldOf(id);
   CHECK(PlaceOf(id) == Place::kUnsaved);
+  if (!disk_->MayWrite(BytesFor(held.claim))) return false;
   SetPlace(id, Place::kRefused);
   const ObjectName name = cairn::NameOf(header);
   std::vector<ObjectName> gone;
@@ -137,7 +138,8 @@ SnapshotStore::Events SizedStore::TakeEvents() {
   return std::exchange(events_, {});
 }
 
-void SizedStore::Adopt(SnapshotId id, const ObjectName& name) {
+void SizedStore::Adopt(SnapshotId id, const ObjectHeader& header) {
+  const ObjectName name = cairn::NameOf(header);
   Held& held = held_[id];
   CHECK(held.name.empty() && !by_name_.contains(name));
   const bool in_memory = !held.claim.empty();

@@ -50,13 +50,16 @@ class SizedStore final : public SnapshotStore {
   size_t bytes() const override { return bytes_; }
   bool saves() const override { return disk_->is_there(); }
   bool Save(SnapshotId id, const ObjectHeader& header) override;
+  bool MaySave(size_t bytes) const override { return disk_->MayWrite(bytes); }
+  uint64_t saved_bytes() const override { return disk_->bytes(); }
+  uint64_t saved_bytes_max() const override { return disk_->bytes_max(); }
   Place PlaceOf(SnapshotId id) const override;
   void Release(SnapshotId id) override;
   // The disk's time passes here; the result is there at once.
   void StartRead(SnapshotId id) override;
   void KeepRead(SnapshotId id) override;
   Events TakeEvents() override;
-  void Adopt(SnapshotId id, const ObjectName& name) override;
+  void Adopt(SnapshotId id, const ObjectHeader& header) override;
   std::optional<SnapshotId> Find(const ObjectName& name) const override;
   ObjectName NameOf(SnapshotId id) const override;
 

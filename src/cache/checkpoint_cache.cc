@@ -410,6 +410,7 @@ size_t CheckpointCache::DropNameSpaces(const std::function<bool(NamespaceId name
 }
 
 void CheckpointCache::TakeEvents() {
+  evictor_.KeepDiskReserve();
   uint64_t reads = 0;
   do {
     reads = loader_.reads();

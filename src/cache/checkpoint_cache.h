@@ -171,13 +171,14 @@ class CheckpointCache {
   // Applies the store's events; see DiskIntake. Call it regularly.
   void TakeEvents();
   // See DiskSaver.
-  DiskSaver::Step SaveNext(double prefill_ms_per_token) {
-    return saver_.SaveNext(prefill_ms_per_token);
+  DiskSaver::Step SaveNext(double prefill_ms_per_token, bool last = false) {
+    return saver_.SaveNext(prefill_ms_per_token, last);
   }
-
-  // See FindPrefixesToPreload.
-  std::vector<StoredPrefix> PrefixesToPreload(size_t slots) const {
-    return FindPrefixesToPreload(table_, slots);
+  // Whether the next part of a slot finds room without a wait for the disk (Evictor::TakesAtOnce).
+  // True if waiting would be useless, because the disk takes nothing at present.
+  bool TakesPartAtOnce(size_t bytes_per_token) const {
+    return saved_stats().takes_nothing() ||
+           evictor_.TakesAtOnce(options_.segment_tokens_max * bytes_per_token);
   }
 
   // The caller's clock, in milliseconds; it never goes back. Only Keep uses it.

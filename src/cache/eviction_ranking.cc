@@ -4,6 +4,22 @@
 #include <utility>
 
 namespace cairn {
+namespace {
+
+// Whether nothing would miss the object at once.
+bool IsUnused(const CheckpointEntry& entry) {
+  return entry.pins == 0;
+}
+
+bool IsUnused(const SegmentIndex::Segment& segment) {
+  return segment.pins == 0 && segment.children == 0;
+}
+
+bool IsUnused(const FullState& whole) {
+  return whole.pins == 0;
+}
+
+}  // namespace
 
 void EvictionRanking::Find(const SlotParts& in_slots, const Protection& protection,
                            std::vector<EvictionCandidate>* candidates) const {
@@ -11,7 +27,7 @@ void EvictionRanking::Find(const SlotParts& in_slots, const Protection& protecti
   std::vector<const CheckpointEntry*> protectable;
   for (const auto& [id, entry] : table_->entries()) {
     if (Protectable(entry, in_slots)) protectable.push_back(&entry);
-    if (!MayEvict(entry)) continue;
+    if (!IsUnused(entry) || !table_->MayDrop(id)) continue;
     Describe(entry, &candidates->emplace_back());
     candidates->back().leads_nowhere = IsUnreachable(entry, in_slots);
   }
@@ -22,23 +38,33 @@ void EvictionRanking::Find(const SlotParts& in_slots, const Protection& protecti
     });
   }
   for (const auto& [id, segment] : table_->segments().segments()) {
-    if (MayEvict(segment)) candidates->push_back(CandidateOf(segment, in_slots));
+    if (!IsUnused(segment) || !table_->MayDrop(id)) continue;
+    candidates->push_back(CandidateOf(segment, in_slots));
   }
   for (const auto& [id, whole] : table_->full_states().full_states()) {
-    if (MayEvict(whole)) candidates->push_back(CandidateOf(whole));
+    if (!IsUnused(whole) || !table_->MayDrop(id)) continue;
+    candidates->push_back(CandidateOf(whole));
   }
 }
 
-bool EvictionRanking::MayEvict(const CheckpointEntry& entry) const {
-  return entry.pins == 0 && table_->MayDrop(entry.checkpoint.id);
+void EvictionRanking::FindSaved(const SlotParts& in_slots,
+                                std::vector<EvictionCandidate>* candidates) const {
+  for (const auto& [id, entry] : table_->entries()) {
+    if (!IsUnused(entry) || !IsSaved(id) || table_->IsKept(entry)) continue;
+    Describe(entry, &candidates->emplace_back());
+    candidates->back().leads_nowhere = IsUnreachable(entry, in_slots);
+  }
+  for (const auto& [id, segment] : table_->segments().segments()) {
+    if (IsUnused(segment) && IsSaved(id)) candidates->push_back(CandidateOf(segment, in_slots));
+  }
+  for (const auto& [id, whole] : table_->full_states().full_states()) {
+    if (IsUnused(whole) && IsSaved(id)) candidates->push_back(CandidateOf(whole));
+  }
 }
 
-bool EvictionRanking::MayEvict(const SegmentIndex::Segment& segment) const {
-  return segment.pins == 0 && segment.children == 0 && table_->MayDrop(segment.id);
-}
-
-bool EvictionRanking::MayEvict(const FullState& whole) const {
-  return whole.pins == 0 && table_->MayDrop(whole.id);
+bool EvictionRanking::IsSaved(uint64_t id) const {
+  const SnapshotStore::Place place = table_->store().PlaceOf(id);
+  return place == SnapshotStore::Place::kBoth || place == SnapshotStore::Place::kSavedOnly;
 }
 
 bool EvictionRanking::IsUnreachable(const CheckpointEntry& entry, const SlotParts& in_slots) const {
@@ -51,18 +77,18 @@ bool EvictionRanking::IsAsRanked(const EvictionCandidate& candidate,
   switch (candidate.kind) {
     case CandidateKind::kSnapshot: {
       const auto found = table_->entries().find(candidate.id);
-      return found != table_->entries().end() && MayEvict(found->second) &&
+      return found != table_->entries().end() && IsUnused(found->second) &&
              IsUnreachable(found->second, in_slots) == candidate.leads_nowhere &&
              CandidateOf(found->second).ancestor_position == candidate.ancestor_position;
     }
     case CandidateKind::kSegment: {
       const auto found = table_->segments().segments().find(candidate.id);
-      return found != table_->segments().segments().end() && MayEvict(found->second) &&
+      return found != table_->segments().segments().end() && IsUnused(found->second) &&
              CandidateOf(found->second, in_slots).recompute_tokens == candidate.recompute_tokens;
     }
     case CandidateKind::kFullState:
       return table_->full_states().Holds(candidate.id) &&
-             MayEvict(table_->full_states().full_states().at(candidate.id));
+             IsUnused(table_->full_states().full_states().at(candidate.id));
   }
   return false;
 }
@@ -116,10 +142,12 @@ EvictionCandidate EvictionRanking::CandidateOf(const SegmentIndex::Segment& segm
     if (!in_slots.contains(id)) candidate.bytes += table_->EntryOf(id).checkpoint.bytes;
   }
   size_t begin = segment.range.begin;
-  size_t end = needs_snapshots ? segment.range.begin : segment.range.end;
+  // While a conversation leaves its slot, the KV that its checkpoints need is still to come.
+  const bool alone = !needs_snapshots || in_slots.IsLeaving(segment.id);
+  size_t end = alone ? segment.range.end : segment.range.begin;
   if (deepest != nullptr) {
     end = std::max(end, deepest->checkpoint.position);
-    candidate.checkpoint_class = deepest->role;
+    if (!in_slots.IsLeaving(segment.id)) candidate.checkpoint_class = deepest->role;
     candidate.used_tick = std::max(candidate.used_tick, deepest->used_tick);
     candidate.uses = deepest->uses;
   }

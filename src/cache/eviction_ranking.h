@@ -29,7 +29,9 @@ class EvictionRanking {
   // Writes all objects that may be evicted into `candidates`. `in_slots`: see ObjectTable::InSlots.
   void Find(const SlotParts& in_slots, const Protection& protection,
             std::vector<EvictionCandidate>* candidates) const;
-  // Whether an object that was ranked may still be evicted, and would still be ranked the same.
+  // Writes all saved objects that may be removed into `candidates`.
+  void FindSaved(const SlotParts& in_slots, std::vector<EvictionCandidate>* candidates) const;
+  // Whether an object that was ranked is still there and not in use, and would be ranked the same.
   bool IsAsRanked(const EvictionCandidate& candidate, const SlotParts& in_slots) const;
 
   EvictionCandidate CandidateOf(const CheckpointEntry& entry) const;
@@ -40,10 +42,8 @@ class EvictionRanking {
  private:
   // As CandidateOf, into a new candidate: a ranking describes every checkpoint.
   void Describe(const CheckpointEntry& entry, EvictionCandidate* described) const;
-  // Whether the object may be evicted in its present state.
-  bool MayEvict(const CheckpointEntry& entry) const;
-  bool MayEvict(const SegmentIndex::Segment& segment) const;
-  bool MayEvict(const FullState& whole) const;
+  // Whether the bytes are on disk, and all of them written.
+  bool IsSaved(uint64_t id) const;
   // Returns the shallowest and the deepest checkpoint in the segment; nullptr if there is none.
   std::pair<const CheckpointEntry*, const CheckpointEntry*> CheckpointsOf(
       const SegmentIndex::Segment& segment) const;

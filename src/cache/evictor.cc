@@ -5,6 +5,15 @@
 #include <utility>
 
 namespace cairn {
+namespace {
+
+// The share of the saved objects that one ranking of them may remove: each removal changes the
+// worth of others.
+constexpr size_t kRankedShare = 32;
+// The share of the disk that is kept free for objects that are saved before they leave memory.
+constexpr uint64_t kDiskReserveShare = 64;
+
+}  // namespace
 
 Evictor::Evictor(ObjectTable* table, DiskSaver* saver, std::unique_ptr<EvictionPolicy> policy,
                  size_t budget_bytes, size_t path_checkpoints_max)
@@ -20,13 +29,64 @@ bool Evictor::MakeRoom(size_t bytes) {
   const SlotParts in_slots = PartsInSlots(*table_);
   while (table_->HeldBytes() + bytes > budget_) {
     // Saved objects can be read again, which costs almost nothing compared with prefill.
-    if (!ReleaseSome(in_slots, bytes) && !EvictSome(in_slots, bytes)) return false;
+    if (!ReleaseSome(in_slots, bytes) && !EvictSome(in_slots, bytes) && !MoveInner(in_slots)) {
+      return false;
+    }
   }
   return true;
 }
 
-std::vector<EvictionCandidate> Evictor::SavedCandidates(const SlotParts& in_slots,
-                                                        SnapshotStore::Place place) const {
+void Evictor::KeepDiskReserve() {
+  if (!table_->store().saves()) return;
+  const auto reserve = static_cast<size_t>(table_->store().saved_bytes_max() / kDiskReserveShare);
+  if (HasDiskRoom(reserve)) return;
+  const SlotParts in_slots = PartsInSlots(*table_);
+  while (!HasDiskRoom(reserve) && RemoveSaved(nullptr, reserve, in_slots)) {
+  }
+}
+
+size_t Evictor::CleanBytes() const {
+  const size_t held = table_->HeldBytes();
+  size_t bytes = budget_ - std::min(budget_, held);
+  const auto add = [&](uint64_t id, int pins, size_t of) {
+    if (pins > 0) return;
+    const SnapshotStore::Place place = table_->store().PlaceOf(id);
+    const bool clean =
+        place == SnapshotStore::Place::kBoth || place == SnapshotStore::Place::kSaving;
+    if (clean) bytes += of;
+  };
+  for (const auto& [id, entry] : table_->entries()) add(id, entry.pins, entry.checkpoint.bytes);
+  for (const auto& [id, segment] : table_->segments().segments()) {
+    add(id, segment.pins, segment.bytes);
+  }
+  for (const auto& [id, whole] : table_->full_states().full_states()) {
+    add(id, whole.pins, whole.bytes);
+  }
+  return bytes;
+}
+
+bool Evictor::TakesAtOnce(size_t bytes) const {
+  return table_->store().MaySave(bytes) || CleanBytes() >= bytes;
+}
+
+bool Evictor::MoveInner(const SlotParts& in_slots) {
+  if (!table_->store().saves()) return false;
+  const SegmentIndex::Segment* first = nullptr;
+  for (const auto& [id, segment] : table_->segments().segments()) {
+    if (segment.pins > 0 || segment.children == 0 || !IsUnsaved(*table_, id)) continue;
+    if (first == nullptr || segment.used_tick < first->used_tick) first = &segment;
+  }
+  if (first == nullptr) return false;
+  EvictionCandidate candidate = ranking_.CandidateOf(*first, in_slots);
+  // The segments that begin in it need all of it.
+  candidate.recompute_tokens =
+      std::max(candidate.recompute_tokens, first->range.end - first->range.begin);
+  candidate.checkpoint_class = CheckpointClass::kReply;
+  return MoveToDisk(candidate, in_slots);
+}
+
+std::vector<EvictionCandidate> Evictor::ReleaseCandidates(const SlotParts& in_slots,
+                                                          SnapshotStore::Place place) const {
   std::vector<EvictionCandidate> candidates;
   for (const auto& [id, entry] : table_->entries()) {
     if (entry.pins == 0 && entry.checkpoint.bytes > 0 && table_->store().PlaceOf(id) == place) {
@@ -49,7 +109,7 @@ bool Evictor::ReleaseSome(const SlotParts& in_slots, size_t bytes) {
   if (!table_->store().saves()) return false;
   // An object that is being written occupies memory until the write ends, so those come last.
   for (const auto place : {SnapshotStore::Place::kBoth, SnapshotStore::Place::kSaving}) {
-    const std::vector<EvictionCandidate> candidates = SavedCandidates(in_slots, place);
+    const std::vector<EvictionCandidate> candidates = ReleaseCandidates(in_slots, place);
     if (candidates.empty()) continue;
     bool any = false;
     for (const size_t victim : eviction_->Victims(candidates, CountAtOnce(candidates, bytes))) {
@@ -88,16 +148,73 @@ bool Evictor::EvictSome(const SlotParts& in_slots, size_t bytes) {
   bool any = false;
   for (const size_t victim : eviction_->Victims(candidates, CountAtOnce(candidates, bytes))) {
     if (table_->HeldBytes() + bytes <= budget_) break;
-    if (any && !ranking_.IsAsRanked(candidates[victim], in_slots)) continue;
-    Evict(candidates[victim]);
+    if (any && !(ranking_.IsAsRanked(candidates[victim], in_slots) &&
+                 table_->MayDrop(candidates[victim].id))) {
+      continue;
+    }
+    Evict(candidates[victim], in_slots);
     any = true;
   }
   return any;
 }
 
-void Evictor::Evict(const EvictionCandidate& candidate) {
+void Evictor::Evict(const EvictionCandidate& candidate, const SlotParts& in_slots) {
   // If a slot holds the object too, this is a copy, which is made again when the slot is offloaded.
-  if (!candidate.in_slot && saver_->SaveInstead(candidate.id)) return;
+  const bool is_spare = candidate.in_slot && !saver_->saves_all();
+  if (!is_spare && !candidate.leads_nowhere && MoveToDisk(candidate, in_slots)) return;
+  Remove(candidate);
+}
+
+bool Evictor::MoveToDisk(const EvictionCandidate& candidate, const SlotParts& in_slots) {
+  const std::optional<size_t> bytes = saver_->BytesToSave(candidate);
+  if (!bytes) return false;
+  // Neither it nor what it needs goes for it.
+  const auto entry = table_->entries().find(candidate.id);
+  const SegmentId holder = entry == table_->entries().end() ? 0 : entry->second.holder;
+  ++PinsOf(table_, candidate.id);
+  if (holder != 0) ++PinsOf(table_, holder);
+  const bool has_room = MakeDiskRoom(candidate, *bytes, in_slots);
+  --PinsOf(table_, candidate.id);
+  if (holder != 0) --PinsOf(table_, holder);
+  return has_room && saver_->SaveInstead(candidate);
+}
+
+bool Evictor::HasDiskRoom(size_t bytes) const {
+  const SnapshotStore& store = table_->store();
+  return store.saved_bytes() + bytes <= store.saved_bytes_max();
+}
+
+bool Evictor::MakeDiskRoom(const EvictionCandidate& incoming, size_t bytes,
+                           const SlotParts& in_slots) {
+  while (!HasDiskRoom(bytes)) {
+    if (!RemoveSaved(&incoming, bytes, in_slots)) return false;
+  }
+  return true;
+}
+
+bool Evictor::RemoveSaved(const EvictionCandidate* incoming, size_t bytes,
+                          const SlotParts& in_slots) {
+  std::vector<EvictionCandidate> candidates;
+  ranking_.FindSaved(in_slots, &candidates);
+  if (incoming != nullptr) candidates.push_back(*incoming);
+  if (candidates.empty()) return false;
+  bool any = false;
+  const size_t count = std::max<size_t>(1, candidates.size() / kRankedShare);
+  for (const size_t victim : eviction_->Victims(candidates, count)) {
+    if (HasDiskRoom(bytes)) break;
+    if (incoming != nullptr && candidates[victim].id == incoming->id) {
+      // All that is still to come of a conversation needs what came before.
+      if (in_slots.IsLeaving(incoming->id)) continue;
+      break;
+    }
+    if (any && !ranking_.IsAsRanked(candidates[victim], in_slots)) continue;
+    Remove(candidates[victim]);
+    any = true;
+  }
+  return any;
+}
+
+void Evictor::Remove(const EvictionCandidate& candidate) {
   switch (candidate.kind) {
     case CandidateKind::kSnapshot:
       DropSnapshot(candidate.id);

@@ -1,5 +1,12 @@
-// Evictor: holds the cache to its budget in bytes. Saved objects leave memory first, because they
-// can be loaded again; then the eviction policy names the objects of least value.
+// Evictor: holds the cache to its budgets in bytes, of memory and of disk, as one cache in two
+// places:
+//
+//   memory   saved objects leave it first, because they can be read again; then the objects that
+//   the
+//            eviction policy names are moved to the disk, where there is one
+//   disk     where an object comes that has no room, the eviction policy ranks it and all that is
+//   on
+//            disk: what is worth least goes from both places, and may be the object that comes
 //
 // Threads: called by one thread.
 
@@ -35,6 +42,11 @@ class Evictor {
   // Evicts until `bytes` more fit. Returns false if they do not fit and nothing more can be
   // evicted.
   bool MakeRoom(size_t bytes);
+  // Keeps some room on disk free for objects that are saved while they stay in memory.
+  void KeepDiskReserve();
+  // Whether `bytes` more find room without a wait for the disk: in the queue of writes, in free
+  // memory or in that of saved objects.
+  bool TakesAtOnce(size_t bytes) const;
   // Removes saved objects from memory until `bytes` more fit, or until one ranking is used up.
   // Returns false if there are none.
   bool ReleaseSome(const SlotParts& in_slots, size_t bytes);
@@ -50,7 +62,23 @@ class Evictor {
   // Ranks all candidates once, and evicts the first of them until `bytes` more fit. Returns false
   // if nothing can be evicted.
   bool EvictSome(const SlotParts& in_slots, size_t bytes);
-  void Evict(const EvictionCandidate& candidate);
+  void Evict(const EvictionCandidate& candidate, const SlotParts& in_slots);
+  // Removes the object, from memory and disk.
+  void Remove(const EvictionCandidate& candidate);
+  // Saves the object in place of removing it. Returns false if it is not worth its bytes, or if
+  // what is on disk is worth more.
+  bool MoveToDisk(const EvictionCandidate& candidate, const SlotParts& in_slots);
+  // Removes saved objects of less value than `incoming` until `bytes` of it fit on disk. Returns
+  // false if they do not.
+  bool MakeDiskRoom(const EvictionCandidate& incoming, size_t bytes, const SlotParts& in_slots);
+  // One ranking of MakeDiskRoom, or of what is on disk alone. Returns false if nothing was removed.
+  bool RemoveSaved(const EvictionCandidate* incoming, size_t bytes, const SlotParts& in_slots);
+  // Moves a segment that others begin in to the disk: it cannot be removed, but be read again. A
+  // conversation longer than the memory leaves its slot this way. Returns false if there is none.
+  bool MoveInner(const SlotParts& in_slots);
+  bool HasDiskRoom(size_t bytes) const;
+  // The bytes of the memory that are free or can be released without a write.
+  size_t CleanBytes() const;
   // Evicts a checkpoint. The nearest one above it, where its prompts resume from now on, takes over
   // its class, its age and whether it is passed.
   void DropSnapshot(CheckpointId id);
@@ -58,8 +86,8 @@ class Evictor {
   // eviction changes the worth of others, so they are ranked again.
   size_t CountAtOnce(const std::vector<EvictionCandidate>& candidates, size_t bytes) const;
   // The saved objects whose bytes are in `place`.
-  std::vector<EvictionCandidate> SavedCandidates(const SlotParts& in_slots,
-                                                 SnapshotStore::Place place) const;
+  std::vector<EvictionCandidate> ReleaseCandidates(const SlotParts& in_slots,
+                                                   SnapshotStore::Place place) const;
 
   ObjectTable* const table_;
   DiskSaver* const saver_;

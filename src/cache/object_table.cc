@@ -85,17 +85,22 @@ CheckpointEntry& ObjectTable::EntryOf(CheckpointId id) {
 SlotParts PartsInSlots(const ObjectTable& table) {
   if (!table.slots().held) return {};
   std::vector<SlotParts::Part> parts;
+  std::vector<uint64_t> leaving;
   for (const SlotsView::Held& held : table.slots().held()) {
     for (const PrefixTree::Hit& hit : table.tree().Match(held.name_space, held.tokens).hits) {
       parts.push_back({hit.value, hit.position});
     }
-    if (held.leaving) continue;  // its copies are about to be the only ones
     for (const SegmentIndex::Link& link :
          table.segments().PathAlong(held.name_space, held.tokens)) {
-      parts.push_back({link.id, link.end});
+      // The copies of what is leaving are about to be the only ones.
+      if (held.leaving) {
+        leaving.push_back(link.id);
+      } else {
+        parts.push_back({link.id, link.end});
+      }
     }
   }
-  return SlotParts(std::move(parts));
+  return {std::move(parts), std::move(leaving)};
 }
 
 int& PinsOf(ObjectTable* table, uint64_t id) {
@@ -103,6 +108,13 @@ int& PinsOf(ObjectTable* table, uint64_t id) {
   if (table->segments().segments().contains(id)) return table->segments().Get(id).pins;
   CHECK(table->full_states().Holds(id));
   return table->full_states().Get(id).pins;
+}
+
+size_t BytesOf(const ObjectTable& table, uint64_t id) {
+  if (const auto entry = table.entries().find(id); entry != table.entries().end())
+    return entry->second.checkpoint.bytes;
+  if (table.segments().segments().contains(id)) return table.segments().Get(id).bytes;
+  return table.full_states().full_states().at(id).bytes;
 }
 
 void ObjectTable::SetNow(double now_ms) {

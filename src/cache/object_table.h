@@ -35,7 +35,8 @@
 namespace cairn {
 
 // SlotParts: by the ids of checkpoints and segments, the position up to which slots hold their
-// attention KV. It is filled once and then asked for every object.
+// attention KV; and the segments of a conversation that is leaving its slot, of which more are
+// coming. It is filled once and then asked for every object.
 class SlotParts {
  public:
   struct Part {
@@ -44,12 +45,17 @@ class SlotParts {
   };
 
   SlotParts() = default;
-  explicit SlotParts(std::vector<Part> parts) : parts_(std::move(parts)) {
+  SlotParts(std::vector<Part> parts, std::vector<uint64_t> leaving)
+      : parts_(std::move(parts)), leaving_(std::move(leaving)) {
+    std::sort(leaving_.begin(), leaving_.end());
     std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) {
       return a.id != b.id ? a.id < b.id : a.end > b.end;
     });
   }
   bool contains(uint64_t id) const { return EndOf(id) > 0; }
+  bool IsLeaving(uint64_t id) const {
+    return std::binary_search(leaving_.begin(), leaving_.end(), id);
+  }
   // 0: no slot holds any of it.
   size_t EndOf(uint64_t id) const {
     const auto found = std::lower_bound(parts_.begin(), parts_.end(), id,
@@ -58,7 +64,8 @@ class SlotParts {
   }
 
  private:
-  std::vector<Part> parts_;  // sorted; of several with one id the longest first
+  std::vector<Part> parts_;        // sorted; of several with one id the longest first
+  std::vector<uint64_t> leaving_;  // sorted
 };
 
 // The state of the slots, from which the cache judges what is worth keeping.
@@ -72,6 +79,7 @@ struct SlotsView {
   bool needs_snapshots = false;
   // A snapshot can only be restored together with the attention KV before it.
   bool snapshots_need_kv = false;
+  size_t kv_bytes_per_token = 0;
   // Returns the present contents of each slot. Called while the cache makes room.
   std::function<std::vector<Held>()> held = {};
 };
@@ -209,6 +217,8 @@ class ObjectTable {
 // Returns the count of uses that keep the object from being evicted. REQUIRES: there is such an
 // object.
 int& PinsOf(ObjectTable* table, uint64_t id);
+// Returns the size of the object's bytes. REQUIRES: there is such an object.
+size_t BytesOf(const ObjectTable& table, uint64_t id);
 
 // Checkpoints whose attention KV a slot holds, and segments of which a slot holds a part.
 SlotParts PartsInSlots(const ObjectTable& table);

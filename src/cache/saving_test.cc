@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 
 #include "cache/checkpoint_cache.h"
 #include "testing/store/fake_disk.h"
@@ -129,6 +130,81 @@ TEST(Saving, WhatMustGoIsSavedFirstWhereItIsWorthIt) {
   for (char letter = 'A'; letter < 'A' + 20; ++letter) Insert(cache.get(), Text(20, letter));
   EXPECT_GT(cache->stats().evicted, 9u);
   cache->CheckInvariants();
+}
+
+// How many of the texts of `letters` are still there, in memory or on disk.
+size_t Held(CheckpointCache* cache, size_t tokens, std::string_view letters) {
+  return static_cast<size_t>(std::count_if(letters.begin(), letters.end(), [&](char letter) {
+    return !cache->Match(kClient, Text(tokens, letter)).checkpoints.empty();
+  }));
+}
+
+TEST(Saving, WhatIsWorthLeastLeavesAFullDiskWhicheverCameFirst) {
+  constexpr size_t kFileBytes = kBytes + 400 * sizeof(Token);
+  constexpr std::string_view kDear = "abc";
+  constexpr std::string_view kCheap = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (const bool dear_first : {false, true}) {
+    SCOPED_TRACE(dear_first);
+    test::FakeDisk disk;
+    disk.SetBytesMax(8 * kFileBytes);
+    const auto cache = CacheOn(&disk, 4 * kBytes);
+    cache->SaveNext(kSlow);
+    const auto insert = [&](std::string_view letters, size_t tokens) {
+      for (const char letter : letters) Insert(cache.get(), Text(tokens, letter));
+      cache->TakeEvents();
+    };
+    if (dear_first) insert(kDear, 400);
+    insert(kCheap, 20);
+    if (!dear_first) insert(kDear, 400);
+    EXPECT_EQ(Held(cache.get(), 400, kDear), kDear.size());
+    EXPECT_GT(Held(cache.get(), 20, kCheap), 4u) << "the rest of the disk is used";
+    EXPECT_LT(Held(cache.get(), 20, kCheap), 10u);
+    EXPECT_LE(disk.names().size(), 9u) << "short texts take less";
+    cache->CheckInvariants();
+  }
+}
+
+TEST(Saving, AConversationLargerThanTheMemoryLeavesItsSlotWhole) {
+  test::FakeDisk disk;
+  const auto cache = CacheOn(&disk, 3 * kBytes);
+  const Tokens tokens = Text(900);
+  SlotsView view;
+  view.needs_snapshots = view.snapshots_need_kv = true;
+  view.held = [&tokens] { return std::vector<SlotsView::Held>{{kClient, tokens, true}}; };
+  cache->SetSlots(view);
+  cache->SaveNext(kSlow);
+  Insert(cache.get(), tokens);
+  for (size_t begin = 0; begin < 900; begin += 100) {
+    const Provenance provenance{900, {}, {}};
+    ASSERT_TRUE(cache->InsertSegment(kClient, tokens, provenance, {begin, begin + 100, 0},
+                                     Filled(kBytes, 1)));
+    cache->TakeEvents();
+  }
+  const auto match = cache->Match(kClient, tokens);
+  ASSERT_EQ(match.checkpoints.size(), 1u);
+  EXPECT_TRUE(match.checkpoints[0].kv_stored);
+  EXPECT_EQ(cache->stats().evicted, 0u);
+  cache->CheckInvariants();
+}
+
+// Ten thousand bytes for the state after a turn of 20 tokens.
+TEST(Saving, ASnapshotIsWrittenWhereItIsLightBesideTheKvOrSparesMuchMoreThanItsWrite) {
+  constexpr double kEnough =
+      2.0 * kBytes / (1 << 20) / 20 * 2;  // pays the write of a reply of 20 tokens
+  const auto is_saved = [](double ms_per_token, size_t kv_bytes_per_token, bool last) {
+    test::FakeDisk disk;
+    const auto cache = CacheOn(&disk);
+    SlotsView view;
+    view.kv_bytes_per_token = kv_bytes_per_token;
+    cache->SetSlots(view);
+    Insert(cache.get(), Text(20));
+    return cache->SaveNext(ms_per_token, last).began;
+  };
+  EXPECT_FALSE(is_saved(1.5 * kEnough, 100, false));
+  EXPECT_TRUE(is_saved(10 * kEnough, 100, false));
+  EXPECT_TRUE(is_saved(1.5 * kEnough, 2000, false)) << "a quarter of the KV's bytes";
+  EXPECT_FALSE(is_saved(0.1 * kEnough, 2000, false));
+  EXPECT_TRUE(is_saved(1.5 * kEnough, 100, true)) << "the server ends";
 }
 
 TEST(Saving, WhatMustGoMayStandBehindWhatRoomIsMadeFor) {

@@ -131,6 +131,7 @@ struct QueuedRequest : RequestState {
   PrefillEstimate estimate = {};
   PathLoad path_load = {};
   RemoteWait remote = {};
+  std::optional<double> exchange_ms = {};  // when slots began to be stored for it (SlotExchange)
   RefusedFlag refused = {};
   bool preempted = false;  // its slot went to a namespace that had none
 

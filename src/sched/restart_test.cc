@@ -176,7 +176,8 @@ TEST(Restart, WhatMemoryHasNoRoomForIsNotLostWhereTheQueueToTheDiskIsFullForAWhi
   const FakeEngineOptions engine = SlowReader(MemoryClass::kAttention, 3);
   const std::array<Tokens, 3> talks = {Text(1000, 'a'), Text(1000, 'b'), Text(1000, 'c')};
   CacheOptions room_for_one;
-  room_for_one.ram_bytes_max = talks.size() * PrefixTree::BytesOf(1000) +
+  // The tokens of what is on disk, answers included, stay in memory.
+  room_for_one.ram_bytes_max = 2 * talks.size() * PrefixTree::BytesOf(1007) +
                                1600 * FakeEngine(engine).traits().kv_bytes_per_token;
   {
     Life life(&disk, engine, 1 << 20, ReuseMode::kLive, "none", room_for_one);
@@ -191,6 +192,55 @@ TEST(Restart, WhatMemoryHasNoRoomForIsNotLostWhereTheQueueToTheDiskIsFullForAWhi
   for (const Tokens& talk : talks) {
     EXPECT_GT(life.Ask(Bench::Request(talk)).end.cost.reused_tokens, 900u);
   }
+}
+
+// A server with memory for one conversation and two in its slots, whose disk takes nothing.
+struct BusyDisk {
+  BusyDisk()
+      : engine(SlowReader(MemoryClass::kHybrid, 2)),
+        life(&disk, engine, 1 << 20, ReuseMode::kLive, "none", MemoryFor(6000)) {
+    for (const Tokens& talk : talks) life.Ask(Bench::Request(talk));
+    // Long enough for the cache to hear how fast prefill is.
+    for (int step = 0; step < 300; ++step) life.StepAndSave();
+    disk.SetQueueMax(0);
+  }
+  CacheOptions MemoryFor(size_t tokens) const {
+    CacheOptions options;
+    options.segment_tokens_max = 32'768;  // a part is larger than what is free
+    options.ram_bytes_max =
+        8 * PrefixTree::BytesOf(4007) + tokens * FakeEngine(engine).traits().kv_bytes_per_token;
+    return options;
+  }
+
+  const std::array<Tokens, 2> talks = {Text(4000, 'a'), Text(4000, 'b')};
+  test::FakeDisk disk;
+  const FakeEngineOptions engine;
+  Life life;
+};
+
+TEST(Restart, ARequestWaitsUntilTheDiskHasTakenWhatItsSlotLoses) {
+  BusyDisk busy;
+  const auto next = busy.life.Submit(Bench::Request(Text(4000, 'c')));
+  busy.life.StepAndSave();
+  EXPECT_EQ(busy.life.stats().waiting, 1u);
+  // One that goes on in its own slot needs no such room.
+  const auto other = busy.life.Submit(Bench::Request(Join(busy.talks[1], Text(20, 'n')), 4));
+  busy.life.StepAndSave();
+  EXPECT_EQ(busy.life.stats().waiting, 1u);
+  busy.disk.SetQueueMax(SIZE_MAX);
+  busy.life.StepUntilNothingIsLeft();
+  EXPECT_EQ(Bench::Collect(next.get()).end.kind, GenerationEvent::Kind::kDone);
+  EXPECT_EQ(Bench::Collect(other.get()).end.kind, GenerationEvent::Kind::kDone);
+  EXPECT_GT(busy.life.Ask(Bench::Request(busy.talks[0])).end.cost.reused_tokens, 3900u);
+  busy.life.CheckInvariants();
+}
+
+TEST(Restart, ARequestWaitsForADiskThatTakesNothingNoLongerThanThatSpares) {
+  BusyDisk busy;
+  const auto next = busy.life.Submit(Bench::Request(Text(4000, 'c')));
+  for (int step = 0; step < 100; ++step) busy.life.StepAndSave();
+  EXPECT_EQ(Bench::Collect(next.get()).end.kind, GenerationEvent::Kind::kDone);
+  busy.life.CheckInvariants();
 }
 
 TEST(Restart, IdleSlotsOfADrainingServerAreSavedBesideARunningAnswer) {

@@ -286,7 +286,7 @@ bool Scheduler::SaveAll(double ms_max) {
     if (SaveNext(true)) continue;
     if (UnsavedBytes() == 0) return true;
     // The disk may refuse writes for longer than a shutdown may take.
-    if (context_.cache->saved_stats().refusing) return false;
+    if (context_.cache->saved_stats().takes_nothing()) return false;
     // The queue to the disk is full.
     mailbox_.WaitForWake(CacheSaver::kIntervalMs);
   }
@@ -305,6 +305,7 @@ bool Scheduler::Step() {
   const bool commanded = DoCommands();
   admission_.UpdateWaits();
   const bool loaded = admission_.UpdateLoads();
+  const bool stored = admission_.StoreForNext();
   const bool admitted = AdmitNext();
   const bool preempted = !admitted && admission_.PreemptPaused();
   if (!admitted && !preempted) admission_.PreemptForShare();
@@ -322,7 +323,8 @@ bool Scheduler::Step() {
   const bool decoded = !answers_wait && decoder_.DecodeAnswers();
   running_.PublishSlots();
   const bool runs = running_.has_unpaused() && !prefill_.waits_for_media();
-  const bool busy = commanded || loaded || admitted || preempted || prefilled || decoded || runs;
+  const bool busy =
+      commanded || loaded || stored || admitted || preempted || prefilled || decoded || runs;
   if (busy) idle_unloader_.OnBusy();
   context_.trace.EndStep(&span, busy);
   return busy;

@@ -32,8 +32,12 @@ struct SavedStats {
   uint64_t objects = 0;  // usable by this process
   uint64_t bytes = 0;    // size of all objects in the folder
   uint64_t bytes_max = 0;
+  uint64_t other_bytes = 0;  // of `bytes`: files of other models, and files that are no objects
   uint64_t written = 0;
   uint64_t written_bytes = 0;
+  uint64_t day_bytes = 0;      // of written_bytes: in the last 24 hours
+  uint64_t day_bytes_max = 0;  // their limit; 0: none
+  bool at_day_limit = false;   // nothing more is written, because of the limit of a day
   uint64_t read = 0;
   uint64_t read_bytes = 0;
   uint64_t evicted = 0;
@@ -41,6 +45,9 @@ struct SavedStats {
   uint64_t errors = 0;          // calls that the file system refused
   uint64_t unsynced_bytes = 0;  // queued for writing
   bool refusing = false;        // writes fail at present; the store retries on its own
+
+  // Whether waiting for what is unsaved is useless.
+  bool takes_nothing() const { return refusing || at_day_limit; }
 };
 
 // An object that was found on disk.
@@ -90,6 +97,12 @@ class SnapshotStore {
   // being saved already or the folder cannot be written. If saving fails for a reason that may
   // pass, the place becomes kUnsaved again. REQUIRES: kUnsaved.
   virtual bool Save(SnapshotId /*id*/, const ObjectHeader& /*header*/) { return false; }
+  // Whether Save takes `bytes` now.
+  virtual bool MaySave(size_t /*bytes*/) const { return false; }
+  // The size on disk of the objects of this store that are saved or being saved, and the room there
+  // is for them.
+  virtual uint64_t saved_bytes() const { return 0; }
+  virtual uint64_t saved_bytes_max() const { return 0; }
   enum class Place {
     kUnsaved,  // in memory only
     kSaving,   // in memory, and queued for writing
@@ -110,8 +123,8 @@ class SnapshotStore {
   // not unloaded.
   virtual void KeepRead(SnapshotId /*id*/) {}
   virtual Events TakeEvents() { return {}; }
-  // Binds `id` to the object `name`, which was reported as found. `id` is either new or in memory.
-  virtual void Adopt(SnapshotId /*id*/, const ObjectName& /*name*/) {}
+  // Binds `id` to the object that was reported as found. `id` is either new or in memory.
+  virtual void Adopt(SnapshotId /*id*/, const ObjectHeader& /*header*/) {}
   // Returns the id of an object that is saved or being saved; nullopt if there is none.
   virtual std::optional<SnapshotId> Find(const ObjectName& /*name*/) const { return std::nullopt; }
   virtual ObjectName NameOf(SnapshotId /*id*/) const { return {}; }

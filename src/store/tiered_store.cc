@@ -1,6 +1,7 @@
 // TieredStore: memory in front of a disk. Saved snapshots may leave memory and are read again when
 // needed.
 
+#include <algorithm>
 #include <map>
 #include <unordered_map>
 #include <utility>
@@ -60,8 +61,9 @@ class TieredStore final : public SnapshotStore {
   void Erase(SnapshotId id) override {
     const auto found = held_.find(id);
     if (found == held_.end()) return;
-    const Held held = std::move(found->second);
+    Held held = std::move(found->second);
     held_.erase(found);
+    SetFileBytes(&held, 0);
     if (held.memory != nullptr) bytes_ -= held.memory->size();
     if (held.name.empty()) return;
     by_name_.erase(held.name);
@@ -84,8 +86,22 @@ class TieredStore final : public SnapshotStore {
     if (!disk_->Write(header, held.memory)) return false;
     held.place = Place::kSaving;
     held.name = name;
+    // As long as its size on disk is not known, the largest that it can be.
+    SetFileBytes(&held, held.memory->size() + header.tokens.size() * sizeof(Token));
     by_name_.emplace(name, id);
     return true;
+  }
+
+  bool MaySave(size_t bytes) const override { return disk_->MayWrite(bytes); }
+
+  uint64_t saved_bytes() const override { return file_bytes_; }
+
+  // Other models' files take what they have, but at most half of the room: the disk evicts the
+  // oldest of them when objects of this model come.
+  uint64_t saved_bytes_max() const override {
+    const SavedStats stats = disk_->stats();
+    const uint64_t beside = stats.bytes_max - std::min(stats.bytes_max, stats.other_bytes);
+    return std::max(beside, stats.bytes_max / 2);
   }
 
   Place PlaceOf(SnapshotId id) const override {
@@ -134,7 +150,7 @@ class TieredStore final : public SnapshotStore {
     Events events;
     for (auto& [name, bytes] : disk.read) TakeRead(name, std::move(bytes), &events);
     for (const SnapshotId id : std::exchange(at_hand_, {})) TellRead(id, &events);
-    for (const ObjectName& name : disk.written) SetPlace(name, Place::kSaving, Place::kBoth);
+    for (const DiskStore::Written& one : disk.written) TakeWritten(one);
     for (const ObjectName& name : disk.failed) Forget(name, Place::kUnsaved, &events);
     for (const ObjectName& name : disk.refused) Forget(name, Place::kRefused, &events);
     for (const ObjectName& name : disk.gone) Forget(name, Place::kRefused, &events);
@@ -145,11 +161,13 @@ class TieredStore final : public SnapshotStore {
     return events;
   }
 
-  void Adopt(SnapshotId id, const ObjectName& name) override {
+  void Adopt(SnapshotId id, const ObjectHeader& header) override {
+    const ObjectName name = cairn::NameOf(header);
     Held& held = held_[id];
     CHECK(held.name.empty() && !by_name_.contains(name));
     held.name = name;
     held.place = held.memory == nullptr ? Place::kSavedOnly : Place::kBoth;
+    SetFileBytes(&held, header.stored_bytes + header.tokens.size() * sizeof(Token));
     by_name_.emplace(name, id);
   }
 
@@ -172,6 +190,7 @@ class TieredStore final : public SnapshotStore {
     SharedBytes loaded = nullptr;            // loaded for one use, not counted
     std::weak_ptr<const Bytes> queued = {};  // released before it was written
     ObjectName name = {};                    // set once it is saved or being saved
+    uint64_t file_bytes = 0;                 // as counted in file_bytes_
     Place place = Place::kUnsaved;
   };
 
@@ -181,11 +200,17 @@ class TieredStore final : public SnapshotStore {
     return found->second;
   }
 
-  void SetPlace(const ObjectName& name, Place from, Place to) {
-    const auto found = by_name_.find(name);
+  void SetFileBytes(Held* held, uint64_t bytes) {
+    file_bytes_ = file_bytes_ - held->file_bytes + bytes;
+    held->file_bytes = bytes;
+  }
+
+  void TakeWritten(const DiskStore::Written& one) {
+    const auto found = by_name_.find(one.name);
     if (found == by_name_.end()) return;  // erased meanwhile
     Held& held = HeldOf(found->second);
-    if (held.place == from) held.place = to;
+    SetFileBytes(&held, one.bytes);
+    if (held.place == Place::kSaving) held.place = Place::kBoth;
   }
 
   void TakeRead(const ObjectName& name, Result<Bytes> bytes, Events* events) {
@@ -219,6 +244,7 @@ class TieredStore final : public SnapshotStore {
   void LoseName(Held* held) {
     by_name_.erase(held->name);
     held->name = {};
+    SetFileBytes(held, 0);
   }
 
   // Handles an object that is not on disk, or no longer. `place` applies if it is in memory.
@@ -226,6 +252,7 @@ class TieredStore final : public SnapshotStore {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) return;
     Held& held = HeldOf(found->second);
+    SetFileBytes(&held, 0);
     if (held.memory == nullptr) {
       events->lost.push_back(found->second);
       return;  // the cache erases it
@@ -241,6 +268,7 @@ class TieredStore final : public SnapshotStore {
   std::multimap<ObjectName, SnapshotId> reads_;
   std::vector<SnapshotId> at_hand_;  // results of StartRead that took no read
   size_t bytes_ = 0;
+  uint64_t file_bytes_ = 0;
 };
 
 }  // namespace

@@ -77,7 +77,7 @@ TEST(TieredStore, KeepsTheFileOfWhatCouldNotBeReadJustNow) {
   disk.Restart();
   const auto store = MakeTieredStore(&disk);
   ASSERT_EQ(store->TakeEvents().found.size(), 1u);
-  store->Adopt(1, NameOf(header));
+  store->Adopt(1, header);
   disk.FailReads(true);
   EXPECT_FALSE(store->Get(1).has_value());
   // As the cache does with a useless object.

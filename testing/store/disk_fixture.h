@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -115,13 +116,9 @@ class SteppedStore {
   bool Put(const ObjectHeader& header, Bytes bytes) {
     if (!worker_.Write(header, Shared(std::move(bytes)))) return false;
     Settle();
-    return Holds(worker_.TakeEvents().written, NameOf(header));
-  }
-  static bool Holds(const std::vector<ObjectName>& names, const ObjectName& name) {
-    for (const ObjectName& other : names) {
-      if (other == name) return true;
-    }
-    return false;
+    const auto written = worker_.TakeEvents().written;
+    return std::any_of(written.begin(), written.end(),
+                       [&](const DiskStore::Written& one) { return one.name == NameOf(header); });
   }
 
  private:
@@ -129,6 +126,12 @@ class SteppedStore {
   const DiskStoreOptions options_;
   DiskWorker worker_;
 };
+
+inline std::vector<ObjectName> NamesOf(const std::vector<DiskStore::Written>& written) {
+  std::vector<ObjectName> names;
+  for (const DiskStore::Written& one : written) names.push_back(one.name);
+  return names;
+}
 
 inline std::vector<ObjectName> NamesOf(const std::vector<ListedObject>& headers) {
   std::vector<ObjectName> names;

@@ -45,6 +45,8 @@ class FakeDisk final : public DiskStore {
     if (writes) Drain(0);
   }
   void SetQueueMax(size_t objects) { queue_max_ = objects; }
+  // The budget that it tells the cache; it takes more.
+  void SetBytesMax(uint64_t bytes) { bytes_max_ = bytes; }
   // Like the real store, it accepts nothing more after two failures, until writes work again.
   void FailWrites(bool fails) {
     fails_ = fails;
@@ -70,6 +72,9 @@ class FakeDisk final : public DiskStore {
     waiting_.push_back({std::move(header), std::move(bytes)});
     if (writes_) Drain(0);
     return true;
+  }
+  bool MayWrite(uint64_t /*bytes*/) const override {
+    return waiting_.size() < queue_max_ && !stats_.refusing;
   }
   Result<Bytes> Read(const ObjectName& name) override {
     ++reads_;
@@ -105,7 +110,7 @@ class FakeDisk final : public DiskStore {
         stats_.refusing = ++failures_ >= 2;
         continue;
       }
-      events_.written.push_back(name);
+      events_.written.push_back({name, object.bytes->size()});
       rewritten_ += objects_.contains(name) ? 1 : 0;
       object.used_ns = ++now_ns_;
       objects_[name] = std::move(object);
@@ -114,7 +119,12 @@ class FakeDisk final : public DiskStore {
     waiting_.clear();
     return true;
   }
-  SavedStats stats() const override { return stats_; }
+  SavedStats stats() const override {
+    SavedStats stats = stats_;
+    stats.bytes_max = bytes_max_;
+    for (const Object& object : waiting_) stats.unsynced_bytes += object.bytes->size();
+    return stats;
+  }
 
  private:
   struct Object {
@@ -136,6 +146,7 @@ class FakeDisk final : public DiskStore {
   size_t reads_ = 0;
   int failures_ = 0;
   size_t queue_max_ = SIZE_MAX;
+  uint64_t bytes_max_ = UINT64_MAX;
   size_t rewritten_ = 0;
 };
 

@@ -35,6 +35,7 @@ class SteppedDisk final : public DiskStore {
     Settle();
     return taken;
   }
+  bool MayWrite(uint64_t bytes) const override { return worker_.MayWrite(bytes); }
   Result<Bytes> Read(const ObjectName& name) override { return worker_.Read(name); }
   void StartRead(const ObjectName& name) override { read_.emplace_back(name, Read(name)); }
   bool Adopt(const ObjectName& name, double /*ms_max*/) override {

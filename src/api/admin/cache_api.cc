@@ -172,14 +172,19 @@ ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes
   if (!looked) return tl::unexpected(ToApiError(looked.error()));
   const SchedulerStats stats = service.stats();
   const bool limited = seen.bytes_max < SIZE_MAX;
+  const bool day_limited = stats.saved.day_bytes_max > 0;
   Json told;
   told["tiers"]["ram"] = {{"bytes", seen.bytes},
                           {"bytes_max", limited ? Json(seen.bytes_max) : Json(nullptr)}};
   told["tiers"]["disk"] = nullptr;
   if (saves) {
-    told["tiers"]["disk"] = {{"bytes", stats.saved.bytes},
-                             {"bytes_max", disk_bytes_max},
-                             {"objects", stats.saved.objects}};
+    told["tiers"]["disk"] = {
+        {"bytes", stats.saved.bytes},
+        {"bytes_max", disk_bytes_max},
+        {"objects", stats.saved.objects},
+        {"written_bytes", stats.saved.written_bytes},
+        {"day_written_bytes", stats.saved.day_bytes},
+        {"day_written_bytes_max", day_limited ? Json(stats.saved.day_bytes_max) : Json(nullptr)}};
   }
   told["classes"] = Json::array();
   for (const bool in_memory : {true, false}) {
@@ -302,7 +307,7 @@ ApiResult<std::string> FlushBody(const ChatService& service) {
     if (!flushed) return tl::unexpected(ToApiError(flushed.error()));
     left = *flushed;
     const SavedStats saved = service.stats().saved;
-    if (saved.unsynced_bytes == 0 && (left == 0 || saved.refusing)) break;
+    if (saved.unsynced_bytes == 0 && (left == 0 || saved.takes_nothing())) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(kFlushPauseMs));
   }
   const SavedStats saved = service.stats().saved;

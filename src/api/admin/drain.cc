@@ -87,9 +87,9 @@ std::string DrainBody(const Drain::State& state, const ChatService& service) {
   const SchedulerStats stats = service.stats();
   const uint64_t unsaved_bytes = left.value_or(stats.unsaved_bytes) + stats.saved.unsynced_bytes;
   const RemoteFigures& remote = stats.remote;
-  // Neither a disk that refuses writes nor a remote store that does not answer is waited for.
+  // Neither a disk that takes nothing nor a remote store that does not answer is waited for.
   const bool uploaded = remote.to_upload == 0 || remote.open || remote.refusing;
-  const bool saved = left.has_value() && (unsaved_bytes == 0 || stats.saved.refusing);
+  const bool saved = left.has_value() && (unsaved_bytes == 0 || stats.saved.takes_nothing());
   return ToText({{"draining", state.draining},
                  {"stopping", state.stopping},
                  {"drained", idle && saved && uploaded},

@@ -287,6 +287,12 @@ void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_disk_written_total", "Cache files written.", SampleOf(saved.written));
   page->Counter("cairn_disk_written_bytes_total", "Bytes written to cache files.",
                 SampleOf(saved.written_bytes));
+  page->Gauge("cairn_disk_written_day_bytes",
+              "Bytes written to cache files in the last 24 hours, which wear flash memory.",
+              SampleOf(saved.day_bytes));
+  page->Gauge("cairn_disk_written_day_limit_bytes",
+              "The most bytes to write in 24 hours (--disk-write-gib-day); 0: no limit.",
+              SampleOf(saved.day_bytes_max));
   page->Counter("cairn_disk_read_total", "Cache files read to restore state.",
                 SampleOf(saved.read));
   page->Counter("cairn_disk_read_bytes_total", "Bytes read from cache files to restore state.",

@@ -84,7 +84,7 @@ DiskIntake::TakenIn DiskIntake::TakeIn(const ListedObject& header) {
 }
 
 DiskIntake::TakenIn DiskIntake::SavedByOthers(uint64_t id, const ObjectHeader& header) {
-  if (IsUnsaved(*table_, id)) table_->store().Adopt(id, cairn::NameOf(header));
+  if (IsUnsaved(*table_, id)) table_->store().Adopt(id, header);
   return TakenIn::kUseless;
 }
 
@@ -109,7 +109,7 @@ DiskIntake::TakenIn DiskIntake::TakeInSnapshot(NamespaceId name_space, const Lis
   entry.name_space = name_space;
   entry.used_before_ns = header.used_ns;
   entry.node = table_->tree().Put(name_space, header.tokens, checkpoint.id);
-  table_->store().Adopt(checkpoint.id, cairn::NameOf(header));
+  table_->store().Adopt(checkpoint.id, header);
   table_->AddEntry(entry, header.tokens);
   return TakenIn::kDone;
 }
@@ -149,7 +149,7 @@ DiskIntake::TakenIn DiskIntake::TakeInSegment(NamespaceId name_space, const List
   Provenance provenance;
   provenance.answers = header.answers;
   table_->segments().Add(std::move(segment), tokens, provenance);
-  table_->store().Adopt(id, cairn::NameOf(header));
+  table_->store().Adopt(id, header);
   table_->LinkCheckpoints(table_->segments().Get(id), tokens);
   return TakenIn::kDone;
 }
@@ -164,7 +164,7 @@ DiskIntake::TakenIn DiskIntake::TakeInFullState(NamespaceId name_space,
   whole.bytes = header.raw_bytes;
   whole.created_tick = whole.used_tick = table_->NextTick();
   whole.used_before_ns = header.used_ns;
-  table_->store().Adopt(whole.id, cairn::NameOf(header));
+  table_->store().Adopt(whole.id, header);
   table_->changes().Note(whole.id);
   table_->full_states().Add(std::move(whole));
   return TakenIn::kDone;

@@ -58,7 +58,7 @@ void DiskLoader::StopReading(uint64_t id) {
 }
 
 void DiskLoader::OnRead(const SnapshotStore::Events& events) {
-  if (reading_.empty()) return;
+  if (loads_.empty() && reading_.empty()) return;
   reads_ += events.unreadable.size() + events.arrived.size();
   for (const SnapshotId id : events.unreadable) {
     if (reading_.erase(id) == 0) continue;
@@ -71,7 +71,7 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
     const bool wanted = std::any_of(loads_.begin(), loads_.end(), [&](const auto& load) {
       return Contains(load.second.to_read, object.id);
     });
-    if (wanted && evictor_->MakeRoom(object.bytes)) {
+    if (wanted && MayKeep(object.bytes) && evictor_->MakeRoom(object.bytes)) {
       table_->store().KeepRead(object.id);
       table_->changes().Note(object.id);
       arrived_.insert(object.id);
@@ -84,11 +84,24 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
   ReadNext();
 }
 
+bool DiskLoader::MayKeep(size_t bytes) const {
+  size_t arrived_bytes = bytes;
+  for (const uint64_t id : arrived_) arrived_bytes += BytesOf(*table_, id);
+  return arrived_bytes <= evictor_->budget_bytes() / 2;
+}
+
+bool DiskLoader::IsWorthAWait(uint64_t id) const {
+  return !table_->store().saved_stats().takes_nothing() &&
+         !evictor_->TakesAtOnce(BytesOf(*table_, id));
+}
+
 void DiskLoader::ReadNext() {
   for (auto& [number, load] : loads_) {
     for (const uint64_t id : load.to_read) {
       if (reading_.size() >= kReadsAtOnce) return;
       if (reading_.contains(id)) continue;
+      // The objects that make room for it must be written first, and would else be lost.
+      if (IsWorthAWait(id)) return;
       table_->store().StartRead(id);
       reading_.insert(id);
     }

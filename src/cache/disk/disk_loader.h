@@ -6,8 +6,9 @@
 //                                 v
 //                             in memory, inside the budget ──> IsLoading is false ──> use ──> End
 //
-// An object that does not fit into the budget ends the reading of its load: it and those behind it
-// are read when they are used. So does an object that cannot be read; it is removed.
+// What is read for requests that wait takes at most half of the budget: what the slots lose for
+// them needs the rest. An object that does not fit ends the reading of its load: it and those
+// behind it are read when they are used. So does an object that cannot be read; it is removed.
 //
 // Does nothing if the store does not save.
 //
@@ -58,8 +59,13 @@ class DiskLoader {
     std::vector<uint64_t> to_read;
   };
 
+  // Whether there is room for `bytes` beside what has arrived for loads that have not ended.
+  bool MayKeep(size_t bytes) const;
   // Ends the reading of the loads that hold the object.
   void StopReading(uint64_t id);
+  // Whether others are lost if the object is read before the disk has taken more of what waits for
+  // it.
+  bool IsWorthAWait(uint64_t id) const;
   void ReadNext();
 
   ObjectTable* const table_;

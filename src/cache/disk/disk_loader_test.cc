@@ -24,7 +24,8 @@ class DiskLoaderTest : public ::testing::Test {
     const auto before = CacheOf(1 << 20);
     for (size_t i = 1; i <= kObjects; ++i) {
       Checkpoint what;
-      what.checkpoint_class = CheckpointClass::kReply;
+      // Of a class that several prompts share, so that all are saved.
+      what.checkpoint_class = CheckpointClass::kHeader;
       const auto id = before->Insert(kClient, Prompt(i * kStep), what, Bytes(kBytes, 7));
       EXPECT_TRUE(id.has_value());
     }

@@ -12,6 +12,12 @@ constexpr double kLikelihood = 1.0 / 8;
 // reading it again take about that long on a plain SSD, and its cells wear.
 constexpr double kWorthMsPerMib = 2;
 constexpr double kMib = 1 << 20;
+// Snapshots are the larger part of what is written, and the next turns make most of them worthless.
+// So one must spare so many times as much …
+constexpr double kSnapshotShare = 8;
+// … or weigh no more than this share of the attention KV since the saved one before it: then all
+// that is written is less than one and a half times the KV of the tokens (docs/policies_tried.md).
+constexpr double kSnapshotKvShare = 0.4;
 
 double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double prefill_ms_per_token) {
   return ClassWeight(checkpoint_class) * kLikelihood * static_cast<double>(tokens) *
@@ -24,10 +30,11 @@ bool IsWorth(double worth_ms, size_t bytes) {
 
 }  // namespace
 
-DiskSaver::Step DiskSaver::SaveNext(double prefill_ms_per_token) {
+DiskSaver::Step DiskSaver::SaveNext(double prefill_ms_per_token, bool last) {
   Step step;
   if (!table_->store().saves()) return step;
   prefill_ms_per_token_ = prefill_ms_per_token;
+  last_ = last;
   const std::vector<Unsaved> wanted = WorthSaving();
   const Unsaved* best = nullptr;
   for (const Unsaved& one : wanted) {
@@ -50,12 +57,26 @@ bool DiskSaver::SaveFirst(const Unsaved& wanted) {
   return table_->store().Save(id, *header);
 }
 
-bool DiskSaver::SaveInstead(uint64_t id) {
+std::optional<size_t> DiskSaver::BytesToSave(const EvictionCandidate& candidate) const {
+  if (!table_->store().saves()) return std::nullopt;
+  const std::optional<Unsaved> wanted = WorthOf(candidate);
+  if (!wanted) return std::nullopt;
+  // The objects before it are written first, and one after the other.
+  const uint64_t first = FirstUnsaved(wanted->id);
+  if (!table_->store().MaySave(BytesOf(*table_, first))) return std::nullopt;
+  return wanted->bytes;
+}
+
+bool DiskSaver::SaveInstead(const EvictionCandidate& candidate) {
+  const uint64_t id = candidate.id;
   if (!table_->store().saves()) return false;
-  const std::optional<Unsaved> wanted = WorthOf(id);
+  const std::optional<Unsaved> wanted = WorthOf(candidate);
   if (!wanted) return false;
+  bool any = false;
   while (IsUnsaved(*table_, id)) {
-    if (!SaveFirst(*wanted)) return false;
+    // The objects saved so far leave memory before this one is asked for again.
+    if (!SaveFirst(*wanted)) return any;
+    any = true;
   }
   if (table_->MayDrop(id)) return false;
   table_->store().Release(id);
@@ -64,10 +85,27 @@ bool DiskSaver::SaveInstead(uint64_t id) {
   return true;
 }
 
+bool DiskSaver::IsInPassing(const CheckpointEntry& entry) const {
+  const Checkpoint& checkpoint = entry.checkpoint;
+  const bool shared = checkpoint.checkpoint_class == CheckpointClass::kHeader ||
+                      checkpoint.checkpoint_class == CheckpointClass::kMark ||
+                      checkpoint.checkpoint_class == CheckpointClass::kBranch ||
+                      PrefixTree::BranchesOf(entry.node) > 1;
+  if (shared) return false;
+  if (entry.passed) return true;
+  const PrefixTree::Node* const below = PrefixTree::DescendantOf(entry.node);
+  if (entry.last_query || below == nullptr) return false;
+  // With --reuse exact nothing resumes off the grid.
+  const auto next = table_->entries().find(PrefixTree::ValueOf(below));
+  return !checkpoint.on_grid() ||
+         (next != table_->entries().end() && next->second.checkpoint.on_grid());
+}
+
 std::vector<DiskSaver::Unsaved> DiskSaver::WorthSaving() const {
   std::vector<Unsaved> wanted;
   for (const auto& [id, entry] : table_->entries()) {
-    if (const auto unsaved = Worth(entry)) wanted.push_back(*unsaved);
+    if (!last_ && IsInPassing(entry)) continue;
+    if (const auto unsaved = Worth(entry, false)) wanted.push_back(*unsaved);
   }
   for (const auto& [id, segment] : table_->segments().segments()) {
     if (const auto unsaved = WorthAlone(segment)) wanted.push_back(*unsaved);
@@ -78,18 +116,22 @@ std::vector<DiskSaver::Unsaved> DiskSaver::WorthSaving() const {
   return wanted;
 }
 
-std::optional<DiskSaver::Unsaved> DiskSaver::WorthOf(uint64_t id) const {
-  if (const auto entry = table_->entries().find(id); entry != table_->entries().end())
-    return Worth(entry->second);
-  if (table_->full_states().Holds(id)) return Worth(table_->full_states().full_states().at(id));
+std::optional<DiskSaver::Unsaved> DiskSaver::WorthOf(const EvictionCandidate& candidate) const {
+  const uint64_t id = candidate.id;
+  if (candidate.kind == CandidateKind::kSnapshot) return Worth(table_->EntryOf(id), true);
+  if (candidate.kind == CandidateKind::kFullState)
+    return Worth(table_->full_states().full_states().at(id));
   const SegmentIndex::Segment& segment = table_->segments().Get(id);
-  std::optional<Unsaved> best = WorthAlone(segment);
-  for (const CheckpointId standing : segment.checkpoints) {
-    const auto unsaved = Worth(table_->EntryOf(standing));
-    if (unsaved && (!best || unsaved->worth_ms > best->worth_ms)) best = unsaved;
-  }
-  if (best) best->id = id;
-  return best;
+  if (!IsUnsaved(*table_, id) || !table_->saved_as().NameOf(segment.name_space))
+    return std::nullopt;
+  const std::optional<size_t> bytes = UnsavedBytesTo(id);
+  if (!bytes) return std::nullopt;
+  // The segments before it that are not saved go with it, and spare their prefill too.
+  const size_t begin = table_->segments().Get(FirstUnsaved(id)).range.begin;
+  const size_t tokens = candidate.recompute_tokens + segment.range.begin - begin;
+  const double worth_ms = LikelyMs(candidate.checkpoint_class, tokens, prefill_ms_per_token_);
+  if (!IsWorth(worth_ms, *bytes)) return std::nullopt;
+  return Unsaved{id, worth_ms, *bytes};
 }
 
 // Segments on the grid can be resumed from without a snapshot if the model needs none.
@@ -114,13 +156,26 @@ std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const FullState& whole) const
   return Unsaved{whole.id, worth_ms, whole.bytes};
 }
 
-std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry) const {
+std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry,
+                                                   bool leaving) const {
   const Checkpoint& checkpoint = entry.checkpoint;
   if (!IsUnsaved(*table_, checkpoint.id) || !table_->saved_as().NameOf(entry.name_space))
     return std::nullopt;
   // Only a slot holds its attention KV; the KV is stored once the slot is not in use.
-  if (table_->slots().snapshots_need_kv && entry.holder == 0) return std::nullopt;
-  size_t saved_position = 0;
+  if (table_->slots().snapshots_need_kv && entry.holder == 0 && !leaving) return std::nullopt;
+  const std::optional<size_t> before = UnsavedBytesTo(entry.holder);
+  if (!before) return std::nullopt;
+  const Unsaved unsaved{checkpoint.id, WorthMs(entry), checkpoint.bytes + *before};
+  if (!PaysItsWrite(entry, unsaved)) return std::nullopt;
+  return unsaved;
+}
+
+double DiskSaver::WorthMs(const CheckpointEntry& entry) const {
+  return LikelyMs(entry.checkpoint.checkpoint_class,
+                  entry.checkpoint.position - SavedPositionBefore(entry), prefill_ms_per_token_);
+}
+
+size_t DiskSaver::SavedPositionBefore(const CheckpointEntry& entry) const {
   const PrefixTree::Node* above = PrefixTree::AncestorOf(entry.node);
   for (; above != nullptr; above = PrefixTree::AncestorOf(above)) {
     // The object that room is being made for is in the tree already.
@@ -129,19 +184,17 @@ std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry)
     if (place == SnapshotStore::Place::kUnsaved || place == SnapshotStore::Place::kRefused) {
       continue;
     }
-    saved_position = PrefixTree::PositionOf(above);
-    break;
+    return PrefixTree::PositionOf(above);
   }
-  Unsaved unsaved;
-  unsaved.id = checkpoint.id;
-  unsaved.bytes = checkpoint.bytes;
-  const std::optional<size_t> before = UnsavedBytesTo(entry.holder);
-  if (!before) return std::nullopt;
-  unsaved.bytes += *before;
-  unsaved.worth_ms = LikelyMs(checkpoint.checkpoint_class, checkpoint.position - saved_position,
-                              prefill_ms_per_token_);
-  if (!IsWorth(unsaved.worth_ms, unsaved.bytes)) return std::nullopt;
-  return unsaved;
+  return 0;
+}
+
+bool DiskSaver::PaysItsWrite(const CheckpointEntry& entry, const Unsaved& unsaved) const {
+  if (!IsWorth(unsaved.worth_ms, unsaved.bytes)) return false;
+  if (last_ || IsWorth(unsaved.worth_ms / kSnapshotShare, unsaved.bytes)) return true;
+  const size_t tokens = entry.checkpoint.position - SavedPositionBefore(entry);
+  const auto kv_bytes = static_cast<double>(tokens * table_->slots().kv_bytes_per_token);
+  return static_cast<double>(entry.checkpoint.bytes) <= kSnapshotKvShare * kv_bytes;
 }
 
 std::optional<size_t> DiskSaver::UnsavedBytesTo(SegmentId segment) const {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "cache/object_table.h"
+#include "policy/eviction.h"
 #include "store/object.h"
 
 namespace cairn {
@@ -29,11 +30,20 @@ class DiskSaver {
   // `table` must outlive this object.
   explicit DiskSaver(ObjectTable* table) : table_(table) {}
 
-  // Begins to save the object with the most value per byte, if any is worth saving.
-  Step SaveNext(double prefill_ms_per_token);
-  // Saves an object instead of evicting it; it then leaves memory only. Returns false if it is not
-  // worth its bytes, or if too many bytes are waiting to be written.
-  bool SaveInstead(uint64_t id);
+  // Begins to save the object with the most value per byte, if any is worth saving before it leaves
+  // memory: the ends of conversations, and what several share. The next turn makes the rest
+  // worthless, so it is saved when it is evicted, if it is still worth that then. `last`: there are
+  // no next turns before the server ends.
+  Step SaveNext(double prefill_ms_per_token, bool last = false);
+  // Whether SaveNext was last called with `last`.
+  bool saves_all() const { return last_; }
+  // How many bytes SaveInstead would write; nullopt if the object is not worth them, or if the
+  // store does not take them now.
+  std::optional<size_t> BytesToSave(const EvictionCandidate& candidate) const;
+  // Saves an object instead of evicting it; it then leaves memory only. Where the queue has room
+  // for only some of those before it, these are saved, and can leave memory in its place. Returns
+  // false if the object is not worth its bytes, or if nothing was saved.
+  bool SaveInstead(const EvictionCandidate& candidate);
 
  private:
   struct Unsaved {
@@ -45,10 +55,20 @@ class DiskSaver {
   // All objects worth saving, by the prefill speed last passed to SaveNext. The others return
   // nullopt if the object is not worth its bytes or cannot be saved.
   std::vector<Unsaved> WorthSaving() const;
-  std::optional<Unsaved> WorthOf(uint64_t id) const;
-  std::optional<Unsaved> Worth(const CheckpointEntry& entry) const;
+  std::optional<Unsaved> WorthOf(const EvictionCandidate& candidate) const;
+  // `leaving`: the slot that holds the attention KV of the checkpoint stores it later, or has
+  // stored it.
+  std::optional<Unsaved> Worth(const CheckpointEntry& entry, bool leaving) const;
   std::optional<Unsaved> WorthAlone(const SegmentIndex::Segment& segment) const;
   std::optional<Unsaved> Worth(const FullState& whole) const;
+  // The prefill time that the checkpoint likely spares, beside the saved one before it.
+  double WorthMs(const CheckpointEntry& entry) const;
+  // The position of the saved checkpoint before it; 0 if there is none.
+  size_t SavedPositionBefore(const CheckpointEntry& entry) const;
+  // Whether the checkpoint is worth the bytes of its snapshot.
+  bool PaysItsWrite(const CheckpointEntry& entry, const Unsaved& unsaved) const;
+  // Whether the next turn of the conversation is likely to leave nothing of its use.
+  bool IsInPassing(const CheckpointEntry& entry) const;
   // Begins to save `wanted`, or the first segment before it that is not saved.
   bool SaveFirst(const Unsaved& wanted);
   // Unsaved bytes of the segments up to the end of `segment`. Returns nullopt if one of them cannot
@@ -60,6 +80,7 @@ class DiskSaver {
 
   ObjectTable* const table_;
   double prefill_ms_per_token_ = 0;  // 0: not known yet
+  bool last_ = false;                // as passed to SaveNext
 };
 
 }  // namespace cairn

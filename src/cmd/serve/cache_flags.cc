@@ -73,6 +73,14 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
       ->capture_default_str()
       ->group(group);
   serve
+      ->add_option(
+          "--disk-write-gib-day", options->disk_write_gib_day,
+          "Maximum GiB to write to --cache-dir in 24 hours, which spares flash memory; after "
+          "that nothing is saved until part of them is a day old (0: no limit)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->group(group);
+  serve
       ->add_option("--save-after-ms", options->save_after_ms,
                    "Save a slot's content after it was idle for this many milliseconds")
       ->check(CLI::Range(0.0, 1e9))

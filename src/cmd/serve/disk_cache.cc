@@ -111,6 +111,7 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.queue_bytes_max =
       std::min({disk.queue_bytes_max, disk.bytes_max, uint64_t{CacheRamBytes(options)}});
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
+  disk.day_bytes_max = static_cast<uint64_t>(options.disk_write_gib_day * kGib);
   disk.codec = cache.codec;
   disk.now_ns = UnixNs;
   disk.wake = std::move(callbacks.wake);

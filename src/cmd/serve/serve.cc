@@ -430,6 +430,12 @@ class ServeRun {
     if (all && drained) {
       logger_->info("saved to {}: {} files, {} MiB", CacheFolderOf(options_), saved.objects,
                     saved.bytes >> 20);
+    } else if (saved.at_day_limit) {
+      logger_->warn(
+          "--disk-write-gib-day of {} GiB is written: unsaved conversations will be prefilled "
+          "again "
+          "after the restart",
+          options_.disk_write_gib_day);
     } else if (saved.refusing) {
       logger_->warn(
           "{} cannot be written: unsaved conversations will be prefilled again after the restart",

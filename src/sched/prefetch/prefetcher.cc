@@ -77,7 +77,7 @@ bool Prefetcher::RestorePrefix() {
   if (!context_->options.warm_start || !context_->cache->saves()) return false;
   if (!prefixes_) {
     context_->cache->TakeEvents();
-    prefixes_ = context_->cache->PrefixesToPreload(context_->engine->slots());
+    prefixes_ = FindPrefixesToPreload(*context_->cache->objects(), context_->engine->slots());
   }
   if (prefixes_->empty() || Restore(prefixes_->back()) == Begun::kLoading) return false;
   EndLoad();

@@ -68,7 +68,22 @@ bool Admission::UpdateLoads() {
 }
 
 bool Admission::WaitsForStates(const QueuedRequest& queued) const {
-  return fetches_.Waits(queued) || loads_.Waits(queued);
+  return fetches_.Waits(queued) || loads_.Waits(queued) || exchange_.Waits(queued);
+}
+
+bool Admission::StoreForNext() {
+  exchange_.Begin();
+  size_t free_slots = context_->pool.free_slots();
+  if (!context_->cache->saves() || free_slots == 0) return false;
+  EstimatePrefills();
+  for (QueuedRequest* queued : InQueueOrder(queue_->Ready())) {
+    if (free_slots == 0 || !MayAdmit(*queued, {})) break;
+    if (queued->leaves_queue() || waits_.Waits(*queued) || WaitsForStates(*queued)) continue;
+    --free_slots;
+    // One that does not wait is admitted next.
+    if (!exchange_.Update(queued)) break;
+  }
+  return exchange_.stored();
 }
 
 std::optional<QueuedRequest> Admission::TakeNext() {

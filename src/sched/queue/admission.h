@@ -16,6 +16,7 @@
 #include "sched/queue/prefix_waits.h"
 #include "sched/queue/remote_waits.h"
 #include "sched/queue/request_queue.h"
+#include "sched/queue/slot_exchange.h"
 #include "sched/request_state.h"
 #include "sched/running_requests.h"
 #include "sched/scheduler_context.h"
@@ -31,7 +32,8 @@ class Admission {
         running_(running),
         waits_(context, queue, running),
         loads_(context, running),
-        fetches_(context) {}
+        fetches_(context),
+        exchange_(context, running) {}
 
   // Reports to the fair shares which namespaces have work.
   void UpdateShares();
@@ -44,8 +46,11 @@ class Admission {
   // read them from disk, and ends that for requests that are no longer queued. Call before
   // TakeNext, and after a request got its slot. Returns whether something changed.
   bool UpdateLoads();
+  // Stores what slots lose for the next request, before TakeNext. Returns whether it stored
+  // something.
+  bool StoreForNext();
   // Whether a queued request waits for the disk or a remote store.
-  bool loads() const { return loads_.any() || fetches(); }
+  bool loads() const { return loads_.any() || fetches() || exchange_.any(); }
   bool fetches() const { return fetches_.any(); }
   // Preempts an answer that has been paused for a while if a queued request has no slot, or no
   // room, without it. Returns whether it did. Call when TakeNext has found nothing.
@@ -63,7 +68,7 @@ class Admission {
 
   void EstimatePrefills();
   void EstimatePrefill(QueuedRequest* queued);
-  // Whether the request waits for states that are read or fetched.
+  // Whether the request waits for states that are read, fetched or stored.
   bool WaitsForStates(const QueuedRequest& queued) const;
   // Returns `ready` in the order of admission, without those that have no estimate yet.
   std::vector<QueuedRequest*> InQueueOrder(std::vector<QueuedRequest*> ready) const;
@@ -81,6 +86,7 @@ class Admission {
   PrefixWaits waits_;
   PathLoads loads_;
   RemoteWaits fetches_;
+  SlotExchange exchange_;
 };
 
 }  // namespace cairn

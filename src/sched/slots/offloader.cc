@@ -116,6 +116,10 @@ bool Offloader::EmptyAFreeSlot() {
 
 bool Offloader::StoreUnused(bool now) {
   if (!pool_->cache().saves() || !pool_->options().offload) return false;
+  // The objects that the next part evicts must be written first. Before the server ends nothing may
+  // be lost, so then nothing else waits to be written.
+  const bool has_room = pool_->cache().TakesPartAtOnce(pool_->engine().traits().kv_bytes_per_token);
+  if (!has_room || (now && WritesWait())) return false;
   const double before_ms = pool_->NowMs() - pool_->options().unused_ms;
   for (SlotPool::Entry& entry : pool_->entries()) {
     if (!entry.free || entry.slot.tokens().empty()) continue;
@@ -130,9 +134,32 @@ bool Offloader::StoreUnused(bool now) {
       return true;
     }
     if (StorePart(&entry)) return true;
+    if (now && WritesWait()) {
+      // There is room for the rest once they are done.
+      entry.segments_left.reset();
+      return false;
+    }
     entry.segments_left = 0;
   }
   return false;
+}
+
+bool Offloader::WritesWait() const {
+  const SavedStats saved = pool_->cache().saved_stats();
+  return saved.unsynced_bytes > 0 && !saved.takes_nothing();
+}
+
+bool Offloader::StoreNextPart(size_t slot, bool begins) {
+  const MemoryTraits& traits = pool_->engine().traits();
+  const bool whole = traits.kv_bytes_per_token > 0 && !traits.segments;
+  if (whole || !pool_->options().offload) return false;
+  SlotPool::Entry& entry = pool_->entry(slot);
+  if (begins) entry.segments_left.reset();
+  if (entry.segments_left == 0u) return false;
+  pool_->SetOffloading(&entry.slot);
+  const bool stored = StorePart(&entry);
+  pool_->SetOffloading(nullptr);
+  return stored;
 }
 
 bool Offloader::StorePart(SlotPool::Entry* entry) {

@@ -192,6 +192,35 @@ std::vector<uint64_t> Restorer::ToLoad(const SlotNeeds& needs) const {
   return in_memory ? std::vector<uint64_t>{} : ids;
 }
 
+std::vector<Restorer::Losing> Restorer::SlotsToStore(const SlotNeeds& needs) const {
+  std::vector<Losing> losing;
+  const ResumePath path = Choose(needs);
+  const auto add = [&](size_t index, size_t lost_tokens) {
+    if (!offloader_->IsStored(pool_->slot(index))) losing.push_back({index, lost_tokens});
+  };
+  const size_t lost =
+      LostTokens(pool_->slot(path.slot), needs.name_space, needs.prompt, needs.keeps_answer);
+  if (StoringPays(pool_->slot(path.slot), lost)) add(path.slot, lost);
+  // Those that MakeRoom will empty.
+  std::vector<size_t> idle;
+  for (size_t i = 0; i < pool_->size(); ++i) {
+    const bool lends = Forks(path) && i == path.from;
+    const bool is_idle = pool_->entry(i).free && !pool_->slot(i).tokens().empty();
+    if (is_idle && i != path.slot && !lends) idle.push_back(i);
+  }
+  std::sort(idle.begin(), idle.end(), [this](size_t a, size_t b) {
+    return pool_->entry(a).used_tick < pool_->entry(b).used_tick;
+  });
+  const CellLedger& ledger = pool_->ledger();
+  size_t used = ledger.used() - ledger.OnlyIn(path.slot);
+  for (const size_t index : idle) {
+    if (used + CellsWanted(needs, path) <= pool_->engine().cells()) break;
+    used -= std::min(used, ledger.OnlyIn(index));
+    add(index, pool_->slot(index).tokens().size());
+  }
+  return losing;
+}
+
 std::optional<ReuseReport> Restorer::AtHand(const SlotNeeds& needs) {
   if (!MayReuse()) return std::nullopt;
   const ResumePath path = Choose(needs);
@@ -226,11 +255,17 @@ bool Restorer::StoringPays(const Slot& slot, size_t lost_tokens) const {
   return static_cast<double>(lost_tokens) * worth * bytes_per_token >= static_cast<double>(bytes);
 }
 
+bool Restorer::Forks(const ResumePath& path) const {
+  return path.source == ResumePath::Source::kFork && pool_->engine().traits().one_buffer;
+}
+
+size_t Restorer::CellsWanted(const SlotNeeds& needs, const ResumePath& path) const {
+  return needs.prompt.size() - (Forks(path) ? path.point.position : 0);
+}
+
 void Restorer::MakeRoom(const SlotNeeds& needs, const ResumePath& path) {
-  const bool forks =
-      path.source == ResumePath::Source::kFork && pool_->engine().traits().one_buffer;
-  const size_t wanted = needs.prompt.size() - (forks ? path.point.position : 0);
-  const size_t lender = forks ? path.from : path.slot;
+  const size_t wanted = CellsWanted(needs, path);
+  const size_t lender = Forks(path) ? path.from : path.slot;
   const CellLedger& ledger = pool_->ledger();
   while (ledger.used() - ledger.OnlyIn(path.slot) + wanted > pool_->engine().cells()) {
     const auto idle = pool_->LongestUnused(path.slot, lender);

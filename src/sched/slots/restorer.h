@@ -55,6 +55,13 @@ class Restorer {
   // Returns the objects of the cache that Resume would use now, in the order of use. Empty if all
   // of them are in memory.
   std::vector<uint64_t> ToLoad(const SlotNeeds& needs) const;
+  struct Losing {
+    size_t slot = 0;
+    size_t lost_tokens = 0;
+  };
+  // Returns the slots whose contents Resume would store before it takes them, and that are not
+  // stored yet.
+  std::vector<Losing> SlotsToStore(const SlotNeeds& needs) const;
   // Returns the report of a path that is at hand: a slot holds its KV, and the state to restore, if
   // one is needed, is in memory. Resume would move only that state, so it need not be called before
   // a request continues from there. Returns nullopt if there is no such path.
@@ -98,6 +105,10 @@ class Restorer {
   }
   // Whether a slot that loses its last `lost_tokens` tokens is worth storing first.
   bool StoringPays(const Slot& slot, size_t lost_tokens) const;
+  // Whether the path shares the cells of another slot.
+  bool Forks(const ResumePath& path) const;
+  // The cells that the prompt takes besides those that its slot shares.
+  size_t CellsWanted(const SlotNeeds& needs, const ResumePath& path) const;
   // Makes room before a state is restored, because a full context refuses states without giving a
   // reason. Slots in use stay; if they leave too little room, prefill reports it.
   void MakeRoom(const SlotNeeds& needs, const ResumePath& path);

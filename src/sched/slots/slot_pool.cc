@@ -31,6 +31,7 @@ SlotsView SlotPool::ViewForCache() const {
   view.needs_snapshots = traits.NeedsSnapshots();
   // For slots stored as full states the cache does not check which snapshots they serve.
   view.snapshots_need_kv = traits.segments && traits.kv_bytes_per_token > 0;
+  view.kv_bytes_per_token = traits.kv_bytes_per_token;
   view.held = [this] {
     std::vector<SlotsView::Held> held;
     for (const Entry& entry : entries_) {

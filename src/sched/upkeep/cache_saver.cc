@@ -8,7 +8,7 @@ bool CacheSaver::Step(bool now) {
   CheckpointCache* const cache = context_->cache;
   if (!cache->saves()) return false;
   cache->TakeEvents();
-  const DiskSaver::Step step = cache->SaveNext(context_->restorer.prefill_ms_per_token());
+  const DiskSaver::Step step = cache->SaveNext(context_->restorer.prefill_ms_per_token(), now);
   const bool stored = !step.began && context_->offloader.StoreUnused(now);
   const uint64_t unsaved_bytes = step.bytes_left + context_->offloader.UnstoredBytes();
   const std::optional<double> lag_ms = context_->save_lag.OnUnsaved(

@@ -90,7 +90,7 @@ TEST_F(DiskBadDays, WritesAnObjectAgainForACallerWhoHearsThatItFailedAndOffersIt
   Names written;
   options.wake = [&] {
     const DiskStore::Events events = worker->TakeEvents();
-    written.insert(written.end(), events.written.begin(), events.written.end());
+    for (const ObjectName& name : test::NamesOf(events.written)) written.push_back(name);
     if (events.failed.empty()) return;
     fs_.SetReadOnly(false);
     EXPECT_TRUE(worker->Write(header, Shared(PayloadOf(100))));

@@ -28,7 +28,7 @@ class DiskEvictor {
   explicit DiskEvictor(DiskListing* listing) : listing_(listing) {}
 
   // Evicts until the budget and the device's reserve hold, counting `incoming`, which is in the
-  // index already, unless it is null. Returns kNone if the present objects rank higher, and
+  // index already, unless it is null. Returns kNone if the rest is needed or stuck, and
   // kDeviceFull if our objects fit the budget but other files have filled the device.
   Room MakeRoom(const DiskEntry* incoming);
   // Objects evicted since the start.

@@ -64,6 +64,8 @@ class DiskFolder {
   bool refusing() const { return writer_.refusing(); }
   // The size of all known files in the folder.
   uint64_t bytes() const { return listing_.bytes(); }
+  // See DiskListing.
+  uint64_t other_bytes() const { return listing_.other_bytes(); }
   uint64_t objects() const { return listing_.index().GoodObjects(listing_.own_model()); }
 
  private:

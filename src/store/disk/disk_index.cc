@@ -53,6 +53,10 @@ double OwnRank(const DiskEntry& entry, double newer_ms_per_byte, int64_t now_ns,
   return ObjectRank(worth_ms, entry.bytes, entry.time_ns, now_ns, half_life_s);
 }
 
+bool IsOfCache(const DiskEntry& entry) {
+  return entry.good && entry.kind != ObjectKind::kMediaRows;
+}
+
 size_t Depth(ObjectKind kind, size_t begin, size_t end) {
   return kind == ObjectKind::kSegment ? begin : end;
 }
@@ -102,6 +106,7 @@ const DiskEntry& DiskIndex::Put(DiskEntry entry) {
   Model& model = models_[entry.model];
   bytes_ += entry.bytes;
   if (entry.good) ++model.good;
+  if (IsOfCache(entry)) model.cache_bytes += entry.bytes;
   Node& node = model.objects[entry.name];
   node.entry = std::move(entry);
   if (node.entry.kind == ObjectKind::kSegment) {
@@ -126,6 +131,7 @@ void DiskIndex::Erase(const std::string& model, const ObjectName& name) {
   }
   bytes_ -= node.entry.bytes;
   if (node.entry.good) --of_model->second.good;
+  if (IsOfCache(node.entry)) of_model->second.cache_bytes -= node.entry.bytes;
   of_model->second.objects.erase(found);
   if (of_model->second.objects.empty()) models_.erase(of_model);
 }
@@ -179,6 +185,11 @@ uint64_t DiskIndex::GoodObjects(const std::string& model) const {
   return found == models_.end() ? 0 : found->second.good;
 }
 
+uint64_t DiskIndex::CacheBytes(const std::string& model) const {
+  const auto found = models_.find(model);
+  return found == models_.end() ? 0 : found->second.cache_bytes;
+}
+
 double DiskIndex::MedianMsPerByte() const {
   std::vector<double> each;
   for (const auto& [text, model] : models_) {
@@ -193,7 +204,8 @@ double DiskIndex::MedianMsPerByte() const {
   return *middle;
 }
 
-std::vector<DiskIndex::Node*> DiskIndex::RankedByDepth(int64_t now_ns, double half_life_s) {
+std::vector<DiskIndex::Node*> DiskIndex::RankedByDepth(const DiskEntry* incoming, int64_t now_ns,
+                                                       double half_life_s) {
   std::vector<Node*> nodes;
   const double newer_ms_per_byte = MedianMsPerByte();
   for (auto& [text, model] : models_) {
@@ -202,6 +214,7 @@ std::vector<DiskIndex::Node*> DiskIndex::RankedByDepth(int64_t now_ns, double ha
       nodes.push_back(&node);
     }
   }
+  if (incoming != nullptr) FindNode(incoming->model, incoming->name)->rank = kNeverGoes;
   std::stable_sort(nodes.begin(), nodes.end(), [](const Node* a, const Node* b) {
     return DepthOf(a->entry) > DepthOf(b->entry);
   });
@@ -228,18 +241,16 @@ std::optional<std::vector<DiskEntry>> DiskIndex::ToFree(uint64_t bytes, const Di
                                                         int64_t now_ns, double half_life_s) {
   std::vector<DiskEntry> evicted;
   if (bytes == 0) return evicted;
-  std::vector<Node*> nodes = RankedByDepth(now_ns, half_life_s);
+  std::vector<Node*> nodes = RankedByDepth(incoming, now_ns, half_life_s);
   // With the deepest first, each rank is final before it is passed on to the objects needed.
   for (const Node* const node : nodes) RaiseNeeded(*node);
   // Among equal ranks the deeper object goes first: an object that needs another never ranks higher
   // than that one, so it is evicted before it.
   std::stable_sort(nodes.begin(), nodes.end(),
                    [](const Node* a, const Node* b) { return a->rank < b->rank; });
-  double limit = kNeverGoes;
-  if (incoming != nullptr) limit = FindNode(incoming->model, incoming->name)->rank;
   uint64_t freed = 0;
   for (const Node* const node : nodes) {
-    if (node->rank >= limit) break;
+    if (node->rank >= kNeverGoes) break;
     evicted.push_back(node->entry);
     freed += node->entry.bytes;
     if (freed >= bytes) return evicted;

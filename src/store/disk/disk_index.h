@@ -82,14 +82,17 @@ class DiskIndex {
   std::vector<ObjectName> NamesOf(const std::string& model) const;
   // The number of the model's objects that we can read.
   uint64_t GoodObjects(const std::string& model) const;
+  // The size of the model's objects that a cache takes in: those that we can read, but no media
+  // rows.
+  uint64_t CacheBytes(const std::string& model) const;
   // The size of all files.
   uint64_t bytes() const { return bytes_; }
 
   // Returns the objects to evict, in order, to free `bytes`: the lowest rank first, and no object
   // before those that need it. Only the file's time is known of a newer version's object: it is
   // ranked by that, with the median of our objects' worth per byte. `incoming`, unless null, is an
-  // entry whose file is about to be written: neither it nor objects that rank as high are evicted.
-  // Returns nullopt if that many bytes cannot be freed.
+  // entry whose file is about to be written: neither it nor what it needs is evicted. Returns
+  // nullopt if that many bytes cannot be freed.
   std::optional<std::vector<DiskEntry>> ToFree(uint64_t bytes, const DiskEntry* incoming,
                                                int64_t now_ns, double half_life_s);
 
@@ -101,6 +104,7 @@ class DiskIndex {
   struct Model {
     std::map<ObjectName, Node> objects;
     uint64_t good = 0;
+    uint64_t cache_bytes = 0;  // see CacheBytes
   };
 
   Node* FindNode(const std::string& model, const ObjectName& name);
@@ -108,8 +112,9 @@ class DiskIndex {
   // The worth per byte assumed for a newer version's object: the median of ours; 1 if there are
   // none.
   double MedianMsPerByte() const;
-  // Computes each node's own rank; returns the nodes with the deepest first.
-  std::vector<Node*> RankedByDepth(int64_t now_ns, double half_life_s);
+  // Computes each node's own rank, which for `incoming` is the highest; returns the nodes with the
+  // deepest first.
+  std::vector<Node*> RankedByDepth(const DiskEntry* incoming, int64_t now_ns, double half_life_s);
   // Raises the rank of the objects that `node` needs to at least its own.
   void RaiseNeeded(const Node& node);
 

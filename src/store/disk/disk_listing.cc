@@ -127,7 +127,8 @@ void DiskListing::DropFile(const std::string& path, uint64_t bytes) {
 
 void DiskListing::ReportWritten(const ObjectName& name) {
   untold_names_.erase(name);
-  events_.written.push_back(name);
+  const DiskEntry* const entry = index_.Find(own_model_, name);
+  events_.written.push_back({name, entry == nullptr ? 0 : entry->bytes});
 }
 
 void DiskListing::ReportFound(const ObjectName& name, ObjectHeader header) {

@@ -49,6 +49,8 @@ class DiskListing {
   uint64_t& stray_bytes() { return stray_bytes_; }
   // The size of all known files in the folder.
   uint64_t bytes() const { return index_.bytes() + stray_bytes_; }
+  // The part of them that is no object of our model's cache.
+  uint64_t other_bytes() const { return bytes() - index_.CacheBytes(own_model_); }
   // True if the last scan saw everything. Otherwise nothing is written, as that might exceed the
   // budget.
   bool& seen_all() { return seen_all_; }

@@ -23,13 +23,18 @@ bool DiskQueue::PushWrite(DiskTask task) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (writes_.contains(task.name)) return true;
   const uint64_t bytes = task.bytes->size();
-  if (bytes_ > 0 && (bytes > bytes_max_ || bytes_ > bytes_max_ - bytes)) return false;
+  if (!Fits(bytes)) return false;
   bytes_ += bytes;
   writes_.insert(task.name);
   tasks_.push_back(std::move(task));
   events_ = true;
   pushed_.notify_one();
   return true;
+}
+
+bool DiskQueue::HasRoom(uint64_t bytes) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return Fits(bytes);
 }
 
 void DiskQueue::PushRemove(const ObjectName& name) {

@@ -48,6 +48,8 @@ class DiskQueue {
   // Returns false if there is no room. A task larger than the limit is accepted when nothing else
   // is queued. A queued write of the same object stands for this one too.
   bool PushWrite(DiskTask task);
+  // Whether PushWrite takes a write of `bytes`.
+  bool HasRoom(uint64_t bytes) const;
   void PushRemove(const ObjectName& name);
   void PushLost(const ObjectName& name);
   void PushScan();
@@ -81,6 +83,9 @@ class DiskQueue {
   bool stopped() const { return stopped_; }
 
  private:
+  bool Fits(uint64_t bytes) const {
+    return bytes_ == 0 || (bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes);
+  }
   void PushWithoutBytes(DiskTask task);
   bool AllDone() const { return tasks_.empty() && !taken_ && touches_.empty() && !touching_; }
 

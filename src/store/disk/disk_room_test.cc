@@ -41,22 +41,32 @@ TEST_F(DiskRoom, HoldsTheBudgetToTheByteAndEvictsWhatIsWorthLeast) {
   EXPECT_EQ(fs_.bytes(), options.bytes_max);
 }
 
-TEST_F(DiskRoom, WritesNothingThatIsWorthLessThanAllThatIsThere) {
+// The cache has weighed it against all that it has on disk.
+TEST_F(DiskRoom, WritesWhatTheCacheGivesItWhateverItsRank) {
+  DiskStoreOptions options = Options();
+  options.bytes_max = 2 * (kFront + 1000);
+  SteppedStore store(&fs_, options);
+  const ObjectHeader least = Snapshot(TokensOf(10, 0), 900);
+  ASSERT_TRUE(store.Put(least, PayloadOf(1000)));
+  ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(1000)));
+  const ObjectHeader cheap = Snapshot(TokensOf(10, 2), 10);
+  ASSERT_TRUE(store->Write(cheap, Shared(PayloadOf(1000))));
+  store.Settle();
+  const DiskStore::Events events = store->TakeEvents();
+  ASSERT_EQ(events.written.size(), 1u);
+  EXPECT_EQ(events.written.front().name, NameOf(cheap));
+  EXPECT_EQ(events.gone, Names{NameOf(least)});
+}
+
+TEST_F(DiskRoom, EvictsNothingForAnObjectLargerThanTheBudget) {
   DiskStoreOptions options = Options();
   options.bytes_max = 2 * (kFront + 1000);
   SteppedStore store(&fs_, options);
   ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 0)), PayloadOf(1000)));
   ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(1000)));
-  const ObjectHeader cheap = Snapshot(TokensOf(10, 2), 10);
-  ASSERT_TRUE(store->Write(cheap, Shared(PayloadOf(1000))));
-  store.Settle();
-  DiskStore::Events events = store->TakeEvents();
-  EXPECT_EQ(events.refused, Names{NameOf(cheap)});
-  EXPECT_TRUE(events.gone.empty());
-  // Nor is an object larger than the budget written; nothing is evicted for it.
   ASSERT_TRUE(store->Write(Snapshot(TokensOf(10, 3), 1e12), Shared(PayloadOf(10'000))));
   store.Settle();
-  events = store->TakeEvents();
+  const DiskStore::Events events = store->TakeEvents();
   EXPECT_EQ(events.refused.size(), 1u);
   EXPECT_TRUE(events.gone.empty());
   EXPECT_EQ(store->stats().objects, 2u);
@@ -111,7 +121,8 @@ TEST_F(DiskRoom, LeavesTheDeviceItsReserve) {
   ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 2), 2000), PayloadOf(1000)));
   EXPECT_FALSE(IsThere(NameOf(cheap)));
   EXPECT_EQ(fs_.FreeBytes(kFolder).value(), 10'000u);
-  EXPECT_FALSE(store.Put(Snapshot(TokensOf(10, 3), 100), PayloadOf(1000)));
+  EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 3), 100), PayloadOf(1000)));
+  EXPECT_EQ(fs_.FreeBytes(kFolder).value(), 10'000u);
   EXPECT_EQ(store->stats().objects, 2u);
 }
 

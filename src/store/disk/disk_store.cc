@@ -49,6 +49,7 @@ class ThreadedDiskStore final : public DiskStore {
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) override {
     return worker_.Write(std::move(header), std::move(bytes));
   }
+  bool MayWrite(uint64_t bytes) const override { return worker_.MayWrite(bytes); }
   Result<Bytes> Read(const ObjectName& name) override { return worker_.Read(name); }
   void StartRead(const ObjectName& name) override { reader_.Start(name); }
   bool Adopt(const ObjectName& name, double ms_max) override { return worker_.Adopt(name, ms_max); }

@@ -8,10 +8,13 @@
 // Other threads read (store/disk/disk_reader.h), so that a read does not wait behind writes.
 // Callers never wait for the disk, except in Read and Drain.
 //
-// When the directory exceeds its budget, the objects with the lowest rank are evicted, across all
-// models. An object's worth halves every `half_life_s`, and each use adds to it. Both are kept in
-// one number, the file's modification time, so that every process can compare any two objects. It
-// is the moment at which `uses` would have decayed to one:
+// The cache evicts what is worth least to it, from memory and disk alike (cache/evictor.h), and so
+// keeps the objects of its own model within the room that there is for them. Where the directory
+// exceeds its budget nevertheless, because of other models or processes, the objects with the
+// lowest rank are evicted, across all models, but never for an object that needs them. An object's
+// worth halves every `half_life_s`, and each use adds to it. Both are kept in one number, the
+// file's modification time, so that every process can compare any two objects. It is the moment at
+// which `uses` would have decayed to one:
 //
 //   time = now + half_life * log2(uses)      with uses = 1 + the decayed number of earlier uses
 //   rank = log2(worth_ms / bytes) + time / half_life          the lowest rank is evicted first
@@ -59,6 +62,7 @@ struct DiskStoreOptions {
   // tokens; the remaining ones are reported after these were taken.
   uint64_t found_bytes_max = uint64_t{64} << 20;
   uint64_t write_bytes_per_s = 0;  // 0: as fast as the disk allows
+  uint64_t day_bytes_max = 0;      // the most to write in 24 hours; 0: no limit
   Codec codec = Codec::kRaw;
   double half_life_s = 24 * 3600;
   // Scans notice what other processes wrote and evicted. After one that took long the next waits a
@@ -81,13 +85,18 @@ struct DiskStoreOptions {
 
 class DiskStore {
  public:
+  struct Written {
+    ObjectName name;
+    uint64_t bytes = 0;  // size of the file
+    friend bool operator==(const Written&, const Written&) = default;
+  };
   // Events since the last call. To be applied in this order: an object that was found or written
   // and is also gone, is gone.
   struct Events {
     // Objects of other processes, and those present at the start; an object comes after those that
     // it needs. There may be more of them, in which case `wake` is called.
     std::vector<ListedObject> found;
-    std::vector<ObjectName> written;  // passed to Write, and now on disk
+    std::vector<Written> written;     // passed to Write, and now on disk
     std::vector<ObjectName> failed;   // passed to Write, and not written because the folder failed;
                                       // may be offered again
     std::vector<ObjectName> refused;  // passed to Write, and not worth offering again, as there is
@@ -115,6 +124,9 @@ class DiskStore {
   // the object may be offered again later. `bytes` is shared until it is written. An object that
   // exists already counts as written without touching the disk.
   virtual bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) = 0;
+  // Whether Write takes `bytes` now: the queue has room, the folder takes files, and the limit of a
+  // day is not reached.
+  virtual bool MayWrite(uint64_t bytes) const = 0;
   // Returns the object's bytes, checked and decoded. Returns kNotFound if it is gone, kUnsupported
   // if a newer version's file is in its place, and kCorrupt, after removing the file, if it is bad.
   virtual Result<Bytes> Read(const ObjectName& name) = 0;

@@ -223,7 +223,7 @@ class Story {
       EXPECT_NE(same, objects.end());
       person->held.insert(NameOf(header));
     }
-    for (const ObjectName& name : events.written) {
+    for (const auto& [name, bytes] : events.written) {
       person->pending.erase(name);
       person->held.insert(name);
       person->written.insert(name);
@@ -313,8 +313,9 @@ class Story {
   void End() {
     machine_->SetCapacity(uint64_t{1} << 40);
     for (const auto& person : people_) person->fs().ClearFaults();
+    // Longer than a temporary file of a process that is gone may stay.
     for (int i = 0; i < 100; ++i) {
-      Advance(6);
+      Advance(40);
       for (const auto& person : people_) {
         person->stepped().Settle();
         Hear(person.get());

@@ -38,7 +38,7 @@ TEST_F(DiskStoreTest, GivesBackWhatItWrote) {
   EXPECT_EQ(store->stats().unsynced_bytes, 5000u);
   EXPECT_EQ(store->Read(NameOf(header)).error().code, ErrorCode::kNotFound);
   store.Settle();
-  EXPECT_EQ(store->TakeEvents().written, Names{NameOf(header)});
+  EXPECT_EQ(NamesOf(store->TakeEvents().written), Names{NameOf(header)});
   EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(5000));
   const DiskStore::Stats stats = store->stats();
   EXPECT_EQ(stats.unsynced_bytes, 0u);
@@ -50,6 +50,29 @@ TEST_F(DiskStoreTest, GivesBackWhatItWrote) {
   EXPECT_EQ(stats.read_bytes, kFront + 5000);
   EXPECT_EQ(stats.errors, 0u);
   EXPECT_EQ(fs_.unsynced_bytes(), 0u);
+}
+
+TEST_F(DiskStoreTest, WritesNoMoreInADayThanItMay) {
+  DiskStoreOptions options = Options();
+  options.day_bytes_max = 2 * (kFront + 5000);
+  SteppedStore store(&fs_, options);
+  ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 0)), PayloadOf(5000)));
+  EXPECT_FALSE(store->stats().at_day_limit);
+  EXPECT_TRUE(store->MayWrite(5000));
+  ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 1)), PayloadOf(5000)));
+  EXPECT_EQ(store->stats().day_bytes, options.day_bytes_max);
+  EXPECT_TRUE(store->stats().at_day_limit);
+  EXPECT_FALSE(store->MayWrite(5000));
+  EXPECT_FALSE(store->Write(Snapshot(TokensOf(10, 2)), Shared(PayloadOf(5000))));
+  EXPECT_EQ(store->Read(NameOf(Snapshot(TokensOf(10, 1)))).value(), PayloadOf(5000));
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_NE(log_[0].find("--disk-write-gib-day"), std::string::npos) << log_[0];
+  store.Advance(25 * 3600);
+  EXPECT_FALSE(store->stats().at_day_limit);
+  ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 2)), PayloadOf(5000)));
+  EXPECT_EQ(store->stats().written, 3u);
+  ASSERT_EQ(log_.size(), 2u);
+  EXPECT_NE(log_[1].find("in the last 24 hours"), std::string::npos) << log_[1];
 }
 
 TEST_F(DiskStoreTest, WritesWhatCanBeMadeSmallerSmallerAndGivesBackEveryBit) {
@@ -218,7 +241,7 @@ TEST_F(DiskStoreTest, TakesOneWriteForTwoThatWait) {
   ASSERT_TRUE(store->Write(header, Shared(PayloadOf(100))));
   EXPECT_EQ(store->stats().unsynced_bytes, 100u);
   store.Settle();
-  EXPECT_EQ(store->TakeEvents().written, Names{NameOf(header)});
+  EXPECT_EQ(NamesOf(store->TakeEvents().written), Names{NameOf(header)});
 }
 
 TEST_F(DiskStoreTest, TurnsAwayWhatTheQueueHasNoRoomFor) {

@@ -62,7 +62,7 @@ TEST(DiskStoreThread, WakesTheCallerForNews) {
   ASSERT_TRUE(store->Write(header, Shared(PayloadOf(1000))));
   DiskStore::Events events;
   ASSERT_TRUE(caller.TakeEvents(store.get(), &events));
-  EXPECT_EQ(events.written, std::vector<ObjectName>{NameOf(header)});
+  EXPECT_EQ(NamesOf(events.written), std::vector<ObjectName>{NameOf(header)});
   EXPECT_EQ(store->Read(NameOf(header)).value(), PayloadOf(1000));
   store->Remove(NameOf(header));
   ASSERT_TRUE(caller.TakeEvents(store.get(), &events));

@@ -29,7 +29,7 @@ void TakeBack(std::vector<ObjectName>* gone, const DiskStore::Events& later) {
   };
   if (gone->empty()) return;
   for (const ObjectHeader& header : later.found) erase(NameOf(header));
-  for (const ObjectName& name : later.written) erase(name);
+  for (const DiskStore::Written& one : later.written) erase(one.name);
 }
 
 bool IsEmpty(const DiskStore::Events& events) {
@@ -45,7 +45,8 @@ DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
       own_path_(options_.folder + "/" + ToText(options_.fingerprint)),
       trouble_(options_.now_ns, options_.log),
       queue_(options_.queue_bytes_max),
-      folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }) {
+      folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }),
+      limit_(options_.day_bytes_max) {
   CHECK(options_.scan_interval_s > 0 && options_.found_bytes_max > 0);
   if (options_.trouble) trouble_.Note(*options_.trouble);
 }
@@ -62,7 +63,7 @@ DiskStore::Events DiskWorker::TakeEvents() {
 
 bool DiskWorker::Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes) {
   CHECK(header.fingerprint == options_.fingerprint);
-  if (refusing_) return false;
+  if (refusing_ || IsAtLimit()) return false;
   DiskTask task;
   task.name = NameOf(header);
   task.header = std::move(header);
@@ -225,7 +226,43 @@ DiskStore::Stats DiskWorker::stats() const {
   stats.errors = trouble.errors;
   stats.unsynced_bytes = queue_.bytes();
   stats.refusing = refusing_;
+  stats.day_bytes_max = options_.day_bytes_max;
+  stats.day_bytes = limit_.LastDayBytes(options_.now_ns());
+  stats.at_day_limit = limit_.IsReached(options_.now_ns(), stats.unsynced_bytes);
   return stats;
+}
+
+bool DiskWorker::IsAtLimit() const {
+  if (options_.day_bytes_max == 0) return false;
+  const uint64_t queued_bytes = queue_.bytes();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return limit_.IsReached(options_.now_ns(), queued_bytes);
+}
+
+void DiskWorker::CountWritten() {
+  const int64_t now_ns = options_.now_ns();
+  const uint64_t written_bytes = folder_.counts().written_bytes;
+  uint64_t day_bytes = 0;
+  bool at_limit = false;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (written_bytes == stats_.written_bytes) return;
+    limit_.Add(now_ns, written_bytes - stats_.written_bytes);
+    stats_.written_bytes = written_bytes;
+    day_bytes = limit_.LastDayBytes(now_ns);
+    at_limit = limit_.IsReached(now_ns, 0);
+  }
+  const std::string in_a_day = std::to_string(day_bytes >> 20) + " MiB in the last 24 hours";
+  if (at_limit && !told_limit_ && options_.log) {
+    options_.log(LogLevel::kWarning, "disk cache: wrote " + in_a_day +
+                                         ", as much as --disk-write-gib-day allows; "
+                                         "nothing more is saved until part of that is a day old");
+  }
+  told_limit_ = at_limit;
+  const int64_t hour = now_ns / kNsPerHour;
+  const int64_t before = std::exchange(told_hour_, hour);
+  if (before == 0 || before == hour) return;
+  if (options_.log) options_.log(LogLevel::kInfo, "the disk tier wrote " + in_a_day);
 }
 
 double DiskWorker::SecondsToScan() const {
@@ -246,6 +283,7 @@ bool DiskWorker::TellsMore() const {
 }
 
 void DiskWorker::Publish() {
+  CountWritten();
   DiskStore::Events events = folder_.TakeEvents();
   const bool refuses = folder_.refusing();
   const bool takes_again = refusing_.exchange(refuses) && !refuses;
@@ -262,8 +300,8 @@ void DiskWorker::Publish() {
     MoveTo(&events_.vanished, &events.vanished);
     stats_.objects = folder_.objects();
     stats_.bytes = folder_.bytes();
+    stats_.other_bytes = folder_.other_bytes();
     stats_.written = folder_.counts().written;
-    stats_.written_bytes = folder_.counts().written_bytes;
     stats_.evicted = folder_.counts().evicted;
   }
   if (has_events && options_.wake) options_.wake();

@@ -23,6 +23,7 @@
 #include "store/disk/disk_queue.h"
 #include "store/disk/disk_store.h"
 #include "store/disk/disk_trouble.h"
+#include "store/disk/write_limit.h"
 
 namespace cairn {
 
@@ -34,6 +35,9 @@ class DiskWorker {
   // Called by the caller's thread: see DiskStore.
   DiskStore::Events TakeEvents();
   bool Write(ObjectHeader header, std::shared_ptr<const Bytes> bytes);
+  bool MayWrite(uint64_t bytes) const {
+    return !refusing_ && !IsAtLimit() && queue_.HasRoom(bytes);
+  }
   Result<Bytes> Read(const ObjectName& name);
   bool Adopt(const ObjectName& name, double ms_max) { return queue_.Adopt(name, ms_max); }
   void Touch(const ObjectName& name) { queue_.PushTouch(name); }
@@ -54,6 +58,10 @@ class DiskWorker {
   void Stop() { queue_.Stop(); }
 
  private:
+  // Whether the bytes of a day are written (DiskStoreOptions::day_bytes_max).
+  bool IsAtLimit() const;
+  // Counts what was written since the last call, and logs each hour how much it was in a day.
+  void CountWritten();
   double SecondsToScan() const;
   double SecondsSinceScan() const;  // since the last one began
   // Whether the next part of the found objects can be reported; see
@@ -86,10 +94,13 @@ class DiskWorker {
   std::optional<int64_t> scanned_ns_;
   double scan_wait_s_ = 0;  // from scanned_ns_ to the next scan
   std::optional<DiskWriter::Job> job_;
+  int64_t told_hour_ = 0;    // of the last message about what was written, hours since 1970
+  bool told_limit_ = false;  // and about the limit of a day
 
   mutable std::mutex mutex_;  // guards the members below
   DiskStore::Events events_;
   DiskStore::Stats stats_;
+  WriteLimit limit_;
 };
 
 }  // namespace cairn

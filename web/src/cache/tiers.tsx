@@ -44,6 +44,18 @@ function Flush() {
   );
 }
 
+function Written(props: { tier: Tier }) {
+  const { day_written_bytes: written, day_written_bytes_max: limit } = props.tier;
+  if (written === undefined) return null;
+  const most = limit === undefined || limit === null ? "" : ` of at most ${bytes(limit)}`;
+  return (
+    <p class="dim">
+      {bytes(written)}
+      {most} written to disk in the last 24 hours
+    </p>
+  );
+}
+
 export function Tiers(props: { of: CacheState }) {
   const { tiers, classes, segments, slots } = props.of;
   return (
@@ -60,6 +72,7 @@ export function Tiers(props: { of: CacheState }) {
         {number(segments.count)} segments ({bytes(segments.bytes)}) ·{" "}
         {slots.filter((slot) => slot.busy).length} of {slots.length} slots busy
       </p>
+      {tiers.disk !== null && <Written tier={tiers.disk} />}
       {tiers.disk !== null && <Flush />}
     </div>
   );

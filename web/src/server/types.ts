@@ -101,6 +101,8 @@ export interface Tier {
   bytes: number;
   bytes_max: number | null;
   objects?: number;
+  day_written_bytes?: number; // of the disk: in the last 24 hours
+  day_written_bytes_max?: number | null;
 }
 
 export interface CacheState {

@@ -1,0 +1,64 @@
+#include "sched/queue/slot_exchange.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace cairn {
+namespace {
+
+// The most that a request waits, as a share of the prefill that it spares others.
+constexpr double kExchangeShare = 0.25;
+constexpr double kExchangeMsMax = 10'000;
+
+}  // namespace
+
+void SlotExchange::Begin() {
+  waiting_.clear();
+  stored_ = false;
+}
+
+bool SlotExchange::Update(QueuedRequest* queued) {
+  const GenerationRequest& request = queued->request;
+  const Tokens& prompt = queued->tokens();
+  CheckpointCache::MatchResult match;
+  if (queued->may_reuse()) match = context_->cache->Match(request.name_space, prompt);
+  const double now_ms = context_->NowMs();
+  for (const Restorer::Losing& losing :
+       context_->restorer.SlotsToStore({request.name_space, prompt, queued->may_reuse(), &match,
+                                        request.slot, queued->has_begun()})) {
+    if (!queued->exchange_ms) queued->exchange_ms = now_ms;
+    const double most_ms =
+        std::min(kExchangeMsMax, kExchangeShare * context_->PrefillMs(losing.lost_tokens));
+    if (now_ms - *queued->exchange_ms > most_ms) return false;
+    if (StoresForAnother(*queued) || StoreParts(losing.slot)) {
+      waiting_.insert(queued->number);
+      return true;
+    }
+  }
+  return false;
+}
+
+bool SlotExchange::StoresForAnother(const QueuedRequest& queued) {
+  if (!waiting_.empty()) return true;
+  if (std::exchange(request_, queued.number) == queued.number) return false;
+  storing_.reset();
+  tried_.clear();
+  return false;
+}
+
+bool SlotExchange::StoreParts(size_t slot) {
+  if (tried_.contains(slot)) return false;
+  bool begins = std::exchange(storing_, slot) != slot;
+  while (context_->cache->TakesPartAtOnce(context_->engine->traits().kv_bytes_per_token)) {
+    if (!context_->offloader.StoreNextPart(slot, begins)) {
+      tried_.insert(slot);
+      return false;
+    }
+    begins = false;
+    stored_ = true;
+    if (running_->has_decoding()) return true;
+  }
+  return true;
+}
+
+}  // namespace cairn
