@@ -2,11 +2,9 @@
 // places:
 //
 //   memory   saved objects leave it first, because they can be read again; then the objects that
-//   the
-//            eviction policy names are moved to the disk, where there is one
-//   disk     where an object comes that has no room, the eviction policy ranks it and all that is
-//   on
-//            disk: what is worth least goes from both places, and may be the object that comes
+//            the eviction policy names are moved to the disk, where there is one
+//   disk     where an object that comes has no room, the eviction policy ranks it and all that is
+//            on disk: what is worth least goes from both places, and may be the object that comes
 //
 // Threads: called by one thread.
 

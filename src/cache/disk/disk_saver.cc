@@ -15,8 +15,9 @@ constexpr double kMib = 1 << 20;
 // Snapshots are the larger part of what is written, and the next turns make most of them worthless.
 // So one must spare so many times as much …
 constexpr double kSnapshotShare = 8;
-// … or weigh no more than this share of the attention KV since the saved one before it: then all
-// that is written is less than one and a half times the KV of the tokens (docs/policies_tried.md).
+// … or weigh no more than this share of the attention KV since the saved one before it, which keeps
+// what is written near one and a half times the KV of the tokens
+// (docs/decisions/0054-memory-and-disk-as-one-cache.md).
 constexpr double kSnapshotKvShare = 0.4;
 
 double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double prefill_ms_per_token) {

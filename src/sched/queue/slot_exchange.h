@@ -2,9 +2,8 @@
 // running answers, before the request takes its slot. Where the cache saves to disk, each part
 // waits until the disk has taken enough of those before it:
 //
-//   request B queued ──> slot of A: part ── part ── (queue of writes is full) ── part ──> B takes
-//   it
-//                        answers of C:   step    step                       step
+//   B queued ──> slot of A: part ── part ── (queue of writes is full) ── part ──> B takes it
+//                answers of C:   step    step                       step
 //
 // A request waits no longer than a quarter of the prefill that storing spares. After that the rest
 // is stored at once, as far as it fits (sched/slots/offloader.h).
