@@ -17,10 +17,9 @@ find_package(tl-expected REQUIRED)
 find_library(CAIRN_XXHASH_LIBRARY xxhash REQUIRED)
 find_library(CAIRN_ZSTD_LIBRARY zstd REQUIRED)
 find_path(CAIRN_ZSTD_INCLUDE_DIR zstd.h REQUIRED)
-# cpp-httplib and minja ship no CMake package everywhere, so they are looked up by file.
+# cpp-httplib ships no CMake package everywhere, so it is looked up by file.
 find_library(CAIRN_HTTPLIB_LIBRARY cpp-httplib)
 find_path(CAIRN_HTTPLIB_INCLUDE_DIR httplib.h REQUIRED)
-find_path(CAIRN_MINJA_INCLUDE_DIR minja/minja.hpp REQUIRED)
 # Debian's RE2 neither.
 find_library(CAIRN_RE2_LIBRARY re2 REQUIRED)
 find_path(CAIRN_RE2_INCLUDE_DIR re2/re2.h REQUIRED)

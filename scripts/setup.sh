@@ -81,7 +81,7 @@ stop_unsupported() {
   complaint="$(llama_complaint "$WORK/system.log")"
   fail "${complaint:-libllama was not found}, and it cannot be fetched: $1." \
     "Install llama.cpp $(llama_minimum) or newer with its CMake package, and nlohmann-json, CLI11, spdlog," \
-    "tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, minja, RE2, stb, miniaudio, libwebp, GoogleTest" \
+    "tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, RE2, stb, miniaudio, libwebp, GoogleTest" \
     "and RapidCheck, then run this again;" \
     "if they are in a prefix of their own, with CMAKE_PREFIX_PATH=/path/to/prefix in the environment."
 }

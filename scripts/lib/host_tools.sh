@@ -116,6 +116,9 @@ have_fuzzer() {
   compgen -G "$(dirname "$program")/../lib/clang/19/lib/*/libclang_rt.fuzzer*.a" >/dev/null
 }
 
+# What the template engine is tested beside.
+have_jinja2() { have python3 && python3 -c 'import jinja2' 2>/dev/null; }
+
 # Prints the Debian packages of the tools that are not here. $1: 1 for the developer's tools too, 2
 # for the browser, Node.js for the page it shows, and HAProxy, as well.
 missing_tools() {
@@ -131,6 +134,7 @@ missing_tools() {
   have_fuzzer || echo libclang-rt-19-dev
   have shellcheck || echo shellcheck
   have pkg-config || echo pkg-config
+  have_jinja2 || echo python3-jinja2
   [[ "$1" -ge 2 ]] || return 0
   have_browser || echo chromium fonts-dejavu-core
   have_node || echo nodejs npm

@@ -7,7 +7,7 @@
 # What we ask for; apt adds what these need.
 readonly PREFIX_PACKAGES="libllama-dev llama.cpp-tools llama.cpp-tests libcpp-httplib-dev \
 nlohmann-json3-dev libcli11-dev libspdlog-dev libexpected-dev libxxhash-dev libzstd-dev \
-libssl-dev libminja-dev libgtest-dev googletest librapidcheck-dev libre2-dev libwebp-dev \
+libssl-dev libgtest-dev googletest librapidcheck-dev libre2-dev libwebp-dev \
 libminiaudio-dev libstb-dev libzmq3-dev libhiredis-dev libcurl4-openssl-dev"
 # Of them, those that no build needs: the peer of the benchmarks, and the maker of test models.
 readonly PREFIX_OPTIONAL=" llama.cpp-tools llama.cpp-tests "

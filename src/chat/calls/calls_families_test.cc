@@ -153,8 +153,7 @@ class RandomCalls {
     }
   }
 
-  // Without backslashes, which are lost where templates write lists and objects as Python (with
-  // minja's functions for it).
+  // Without backslashes, which change where templates write lists and objects as Python.
   std::string NestedText() {
     std::string text = Text();
     std::erase(text, '\\');

@@ -3,13 +3,9 @@
 #include <array>
 #include <ctime>
 #include <exception>
-#include <minja/minja.hpp>
 #include <new>
-#include <sstream>
-#include <stdexcept>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/json.h"
 #include "chat/learn/learn_calls.h"
@@ -18,44 +14,17 @@
 #include "chat/template/caps_probe.h"
 #include "chat/template/template_functions.h"
 #include "chat/template/template_input.h"
-#include "chat/template/template_source.h"
+#include "jinja/template.h"
 
 namespace cairn {
 namespace {
 
-using minja::ArgumentsValue;
-using minja::Value;
-using ContextPtr = std::shared_ptr<minja::Context>;
-
-// Look-ups of outer variables that one rendering may take; real templates need a few dozen for a
-// message, and as many for a value in a tool's schema. A million take about a second.
-constexpr size_t kLookupsMax = 1'000'000;
-constexpr size_t kLookupsPerMessageMax = 1'000;
-
-// The variables of one rendering. Counts look-ups, so that a template that compares all messages
-// with all others ends with an error instead of minutes later.
-class RootContext final : public minja::Context {
- public:
-  explicit RootContext(size_t messages)
-      : Context(Value::object(), Context::builtins()),
-        lookups_max_(kLookupsMax + messages * kLookupsPerMessageMax) {}
-
-  bool contains(const Value& key) override {
-    if (++lookups_ > lookups_max_) {
-      throw std::runtime_error("it takes too many steps for a conversation of this length");
-    }
-    return Context::contains(key);
-  }
-
-  // A macro holds the context that holds it; without this no rendering would free its memory.
-  void BreakCycles() {
-    for (const Value& key : values_.keys()) values_.set(key, Value());
-  }
-
- private:
-  const size_t lookups_max_;
-  size_t lookups_ = 0;
-};
+// One rendering may take so many steps. Real templates need some hundred steps for a message, and a
+// hundred for a value in a tool's schema. Ten million take less than a second.
+// Kimi K2's templates append to lists, which jinja2's immutable sandbox refuses; other servers run
+// them.
+constexpr jinja::Limits kTemplateLimits = {.steps_max = 10'000'000, .append_to_lists = true};
+constexpr uint64_t kStepsPerMessageMax = 10'000;
 
 struct RenderInput {
   Json messages = Json::array();
@@ -65,32 +34,10 @@ struct RenderInput {
   int64_t now_unix_s = 0;
 };
 
-std::string TimeText(const std::string& format, int64_t now_unix_s) {
-  const std::time_t now =
-      now_unix_s != 0 ? static_cast<std::time_t>(now_unix_s) : std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  std::array<char, 256> text{};
-  const size_t size = std::strftime(text.data(), text.size(), format.c_str(), &local);
-  return {text.data(), size};
-}
-
-Value StrftimeNow(ArgumentsValue& args, int64_t now_unix_s) {
-  args.expectArgs("strftime_now", {1, 1}, {0, 0});
-  return TimeText(args.args[0].to_str(), now_unix_s);
-}
-
 // Variables that templates of models print as today's date; without them Llama 3.1 says that it is
 // July 2024. llama-server sets the same. A prompt changes with the day.
 constexpr std::array<std::pair<const char*, const char*>, 2> kDates = {
     {{"date_string", "%d %b %Y"}, {"datetime", "%b %d %Y"}}};
-
-// minja's complaints carry an excerpt of the template for every level of nesting.
-std::string WithoutExcerpts(const std::string& complaint, bool keep_place) {
-  const size_t place = complaint.find(" at row ");
-  if (place == std::string::npos) return complaint;
-  return complaint.substr(0, keep_place ? complaint.find(":\n", place) : place);
-}
 
 // Makes objects of the arguments that are none. Returns whether there were any.
 bool MendArguments(Conversation* conversation) {
@@ -105,39 +52,47 @@ bool MendArguments(Conversation* conversation) {
   return mended;
 }
 
+// Gives every tool a description and parameters. Returns whether one had none.
+bool MendTools(Conversation* conversation) {
+  bool mended = false;
+  const auto mend = [&mended](Json* tools) {
+    for (Json& tool : *tools) {
+      if (!tool.is_object() || !tool.contains("function")) continue;
+      Json& function = tool["function"];
+      if (!function.is_object()) continue;
+      mended = mended || !function.contains("description") || !function.contains("parameters");
+      if (!function.contains("description")) function["description"] = "";
+      if (!function.contains("parameters")) {
+        function["parameters"] = {{"type", "object"}, {"properties", Json::object()}};
+      }
+    }
+  };
+  if (!conversation->tools.empty()) conversation->tools = conversation->tools.Changed(mend);
+  return mended;
+}
+
 }  // namespace
 
 // The parsed template and what every rendering of it shares.
 class ChatTemplate::Program {
  public:
-  Program(std::shared_ptr<minja::TemplateNode> root, std::string bos_text, std::string eos_text)
-      : root_(std::move(root)), bos_text_(std::move(bos_text)), eos_text_(std::move(eos_text)) {}
+  Program(std::unique_ptr<jinja::Template> parsed, std::string bos_text, std::string eos_text)
+      : parsed_(std::move(parsed)),
+        bos_text_(std::move(bos_text)),
+        eos_text_(std::move(eos_text)) {}
 
   Result<std::string> Run(const RenderInput& input) const {
     std::string refusal;
-    try {
-      const auto context = std::make_shared<RootContext>(input.messages.size());
-      struct Cleanup {
-        RootContext& context;
-        ~Cleanup() { context.BreakCycles(); }
-      } cleanup{*context};
-      Define(input, *context, &refusal);
-      std::ostringstream out;
-      root_->render(out, context);
-      return std::move(out).str();
-    } catch (const std::bad_alloc&) {
-      throw;  // not the conversation's fault
-    } catch (const std::exception& error) {
-      if (!refusal.empty()) {
-        return Fail(ErrorCode::kInvalidArgument,
-                    "the chat template refuses this conversation: " + refusal);
-      }
+    auto rendered =
+        parsed_->Render([&](jinja::Input* variables) { Define(input, variables, &refusal); },
+                        kStepsPerMessageMax * input.messages.size());
+    if (rendered) return std::move(rendered->text);
+    if (!refusal.empty()) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "the chat template cannot render this conversation: " +
-                      WithoutExcerpts(error.what(), true));
-    } catch (...) {
-      return Fail(ErrorCode::kInternal, "the chat template failed for an unknown reason.");
+                  "the chat template refuses this conversation: " + refusal);
     }
+    return Fail(rendered.error().code,
+                "the chat template cannot render this conversation: " + rendered.error().message);
   }
 
   // With the tools where the first user message has them, wherever the template moves them later.
@@ -164,31 +119,31 @@ class ChatTemplate::Program {
   }
 
  private:
-  void Define(const RenderInput& input, RootContext& context, std::string* refusal) const {
+  void Define(const RenderInput& input, jinja::Input* variables, std::string* refusal) const {
+    jinja::Heap* const heap = variables->heap();
     for (const auto& [name, format] : kDates) {
-      context.set(name, Value(TimeText(format, input.now_unix_s)));
+      variables->Define(name, jinja::MakeText(heap, TimeText(format, input.now_unix_s)));
     }
     // A client may set another date. Its values come before the rest, so that none can stand in for
     // one of ours.
-    for (const auto& [name, value] : input.kwargs.items()) context.set(name, TemplateValue(value));
-    context.set("messages", TemplateValue(input.messages));
-    context.set("tools", input.tools.empty() ? Value() : TemplateValue(input.tools.list()));
-    context.set("add_generation_prompt", Value(input.add_generation_prompt));
-    context.set("bos_token", Value(bos_text_));
-    context.set("eos_token", Value(eos_text_));
-    DefineTemplateFunctions(&context);
-    context.set("strftime_now",
-                Value::callable([now = input.now_unix_s](const ContextPtr&, ArgumentsValue& args) {
-                  return StrftimeNow(args, now);
-                }));
-    context.set("raise_exception",
-                Value::callable([refusal](const ContextPtr&, ArgumentsValue& args) -> Value {
-                  *refusal = args.args.empty() ? "no reason given" : args.args[0].to_str();
-                  throw std::runtime_error(*refusal);
-                }));
+    for (const auto& [name, value] : input.kwargs.items()) {
+      variables->Define(name, jinja::ValueOfJson(heap, value));
+    }
+    variables->Define("messages", jinja::ValueOfJson(heap, input.messages));
+    variables->Define("tools", input.tools.empty() ? jinja::Value::None()
+                                                   : jinja::ValueOfJson(heap, input.tools.list()));
+    // Templates from before there was `tools` have the tools' JSON in a variable of this name
+    // (firefunction), and fail without it.
+    variables->Define(
+        "functions",
+        jinja::MakeText(heap, input.tools.empty() ? "[]" : ToText(input.tools.list(), 4)));
+    variables->Define("add_generation_prompt", jinja::Value::Bool(input.add_generation_prompt));
+    variables->Define("bos_token", jinja::MakeText(heap, bos_text_));
+    variables->Define("eos_token", jinja::MakeText(heap, eos_text_));
+    DefineTemplateFunctions(input.now_unix_s, refusal, variables);
   }
 
-  const std::shared_ptr<minja::TemplateNode> root_;
+  const std::unique_ptr<jinja::Template> parsed_;
   const std::string bos_text_;
   const std::string eos_text_;
 };
@@ -213,23 +168,15 @@ ChatTemplate::~ChatTemplate() = default;
 
 Result<std::unique_ptr<ChatTemplate>> ChatTemplate::Parse(std::string source, std::string bos_text,
                                                           std::string eos_text) {
-  const Result<std::string> prepared = PrepareTemplateSource(source);
-  if (!prepared) return tl::unexpected(prepared.error());
-  try {
-    // The settings with which Hugging Face renders chat templates, and so with which all are made.
-    const minja::Options options{
-        .trim_blocks = true, .lstrip_blocks = true, .keep_trailing_newline = false};
-    auto program = std::make_unique<Program>(minja::Parser::parse(*prepared, options),
-                                             std::move(bos_text), std::move(eos_text));
-    std::unique_ptr<ChatTemplate> made(new ChatTemplate(std::move(source), std::move(program)));
-    made->learned_calls_ = LearnCalls(*made);
-    return made;
-  } catch (const std::exception& error) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "the chat template cannot be read: " + WithoutExcerpts(error.what(), true));
-  } catch (...) {
-    return Fail(ErrorCode::kInternal, "the chat template cannot be read.");
+  auto parsed = jinja::Template::Parse(source, kTemplateLimits, TemplateFilters());
+  if (!parsed) {
+    return Fail(parsed.error().code, "the chat template cannot be read: " + parsed.error().message);
   }
+  auto program =
+      std::make_unique<Program>(*std::move(parsed), std::move(bos_text), std::move(eos_text));
+  std::unique_ptr<ChatTemplate> made(new ChatTemplate(std::move(source), std::move(program)));
+  made->learned_calls_ = LearnCalls(*made);
+  return made;
 }
 
 std::unique_ptr<ChatTemplate> ChatTemplate::Unreadable(std::string source, std::string why) {
@@ -255,10 +202,13 @@ Result<std::string> ChatTemplate::Render(const Conversation& conversation,
   };
   try {
     Result<std::string> text = render(conversation);
-    if (text || caps_.object_arguments) return text;
-    // It may parse the arguments itself, which must not fail for those of a call that was cut.
+    if (text) return text;
+    // It may need what a client need not send, or parse the arguments itself, which must not fail
+    // for those of a call that was cut.
     Conversation mended = conversation;
-    if (!MendArguments(&mended)) return text;
+    const bool has_new_tools = MendTools(&mended);
+    const bool has_new_arguments = !caps_.object_arguments && MendArguments(&mended);
+    if (!has_new_tools && !has_new_arguments) return text;
     Result<std::string> again = render(mended);
     return again ? again : text;
   } catch (const std::bad_alloc&) {

@@ -179,6 +179,21 @@ TEST(ChatTemplate, ATemplateThatParsesArgumentsItselfGetsAnObjectWhereTheyAreNon
   EXPECT_EQ(shown("no JSON"), R"(Uf{"arguments":"no JSON"})");
 }
 
+TEST(ChatTemplate, DescribesToolsThatHaveNoDescriptionWhereTheTemplateFailsWithoutOne) {
+  const Conversation talk = {
+      .messages = {User("U")},
+      .tools = Tools::Parse(R"([{"type":"function","function":{"name":"f"}}])").value()};
+  const std::string rest = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  EXPECT_EQ(Render(*Parsed("{% for t in tools %}{{ t.function.name + t.function.description }}"
+                           "{{ t.function.parameters | tojson }}{% endfor %}" +
+                           rest),
+                   talk),
+            R"(f{"type": "object", "properties": {}}U)");
+  EXPECT_EQ(
+      Render(*Parsed("{% for t in tools %}{{ t.function | tojson }}{% endfor %}" + rest), talk),
+      R"({"name": "f"}U)");
+}
+
 TEST(ChatTemplate, GivesNullContentOnlyWhereTheTemplateWantsIt) {
   const auto wants = Parsed(kNullContent);
   EXPECT_TRUE(wants->caps().null_content);
@@ -194,14 +209,15 @@ TEST(ChatTemplate, KeepsArgumentsAsTextWhereCallsShowOnlyBesideNullContent) {
             R"(<user>U<call>f{"city": "Rome"})");
 }
 
-// As firefunction does, whose list of functions is a variable that nobody sets.
-TEST(ChatTemplate, ShowsCallsOfATemplateThatPrintsNoneInEveryPrompt) {
+// As firefunction does, whose list of functions is a text of its own.
+TEST(ChatTemplate, GivesTheToolsAsATextToATemplateThatWantsFunctions) {
   const auto prints = Parsed(
       "{{ 'Functions: ' + functions }}{% for m in messages %}<{{ m.role }}>{{ m.content }}"
       "{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments | tojson }}"
       "{% endfor %}{% endfor %}");
   const Conversation talk = {.messages = {User("U"), Call("f", R"({"city":"Rome"})")}};
-  ASSERT_EQ(Render(*prints, talk), R"(Functions: None<user>U<assistant>f{"city": "Rome"})");
+  ASSERT_EQ(Render(*prints, talk), R"(Functions: []<user>U<assistant>f{"city": "Rome"})");
+  EXPECT_TRUE(prints->caps().tools);
   EXPECT_TRUE(prints->caps().tool_calls);
   EXPECT_TRUE(prints->caps().object_arguments);
 }

@@ -1,28 +1,24 @@
-// The functions and filters that templates may use in addition to those of the template engine, or
-// instead of them where the engine's differ from Jinja's.
+// Functions and filters that chat templates have beside Jinja's own.
 
 #ifndef CAIRN_CHAT_TEMPLATE_TEMPLATE_FUNCTIONS_H_
 #define CAIRN_CHAT_TEMPLATE_TEMPLATE_FUNCTIONS_H_
 
-namespace minja {
-class Context;
-class Value;
-}  // namespace minja
+#include <cstdint>
+#include <string>
+
+#include "jinja/template.h"
 
 namespace cairn {
 
-class Json;
+// The local time as strftime writes it. 0: now.
+std::string TimeText(const std::string& format, int64_t now_unix_s);
 
-// Returns the value as the template engine holds it.
-minja::Value TemplateValue(const Json& json);
+// strftime_now(format) and raise_exception(text), which sets `refusal`; that must outlive the
+// rendering.
+void DefineTemplateFunctions(int64_t now_unix_s, std::string* refusal, jinja::Input* variables);
 
-// Any thread. The functions throw as the engine's do: a std::exception whose text says why the
-// template cannot be rendered.
-void DefineTemplateFunctions(minja::Context* context);
-
-// Called by DefineTemplateFunctions: defines the functions that replace methods which the engine
-// lacks (template_expression.h).
-void DefineTemplateMethods(minja::Context* context);
+// from_json, which some converters write into templates.
+jinja::Filters TemplateFilters();
 
 }  // namespace cairn
 
