@@ -4,159 +4,167 @@
 // Reads a line {"schema": …, "instances": ["JSON text", …]} at a time and answers each with a line
 //   {"loosened": [places], "results": [true, …], "compile_us": 120, "bytes": 800}
 // or {"error": "…", "field": "schema.type"} if the schema is refused. An instance may be in another
-// order of properties than the grammar's.
+// order of properties than the grammar's; its result is null if there are too many orders to try.
 
 #include <algorithm>
 #include <ctime>
-#include <functional>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "api/grammar/json_schema.h"
 #include "api/json.h"
 #include "engine/grammar/grammar.h"
+#include "engine/grammar/grammar_states.h"
 
 namespace cairn {
 namespace {
 
-// So many orders of properties are tried for one instance.
-constexpr size_t kTriesMax = 2000;
+// So many members are written, at most, to find an order in which one instance is allowed.
+constexpr size_t kMembersMax = 60000;
 
-// The names of an object's properties, and the place of each.
-using Names = std::map<std::string, size_t>;
-
-// Adds the names of each "properties" of a schema.
-void AddNames(const Json& schema, std::vector<Names>* all) {
-  if (!schema.is_structured()) return;
-  for (const auto& [keyword, value] : schema.items()) {
-    if (keyword == "properties" && value.is_object()) {
-      Names& names = all->emplace_back();
-      for (const auto& [name, property] : value.items()) names.emplace(name, names.size());
-    }
-    AddNames(value, all);
-  }
-}
-
-// Finds an order of the properties in which the grammar allows a value.
+// Tells whether a grammar allows a value, with the properties of its objects in any order.
 class OrderSearch {
  public:
-  OrderSearch(std::shared_ptr<const Grammar> grammar, const std::vector<Names>* named)
-      : grammar_(std::move(grammar)), named_(*named) {}
+  explicit OrderSearch(const std::shared_ptr<const Grammar>& grammar) : states_(grammar) {}
 
-  bool Allows(const std::string& text) const {
-    GrammarMatcher matcher(grammar_);
-    if (!matcher.Allows(text)) return false;
-    matcher.Accept(text);
-    return matcher.MayEnd();
-  }
-  bool AllowsInSomeOrder(const Json& value) {
+  // Nothing if there are too many orders to try.
+  std::optional<bool> Allows(const Json& value) {
+    std::optional<bool> allowed;
     for (const bool prunes : {true, false}) {
       prunes_ = prunes;
-      tries_ = 0;
-      const bool found = Put(value, GrammarMatcher(grammar_),
-                             [](const GrammarMatcher& end) { return end.MayEnd(); });
+      known_.clear();
+      members_ = 0;
+      size_t steps = 0;
+      const Ends ends = EndsOf(value, states_.Root(&steps));
+      const bool found =
+          std::any_of(ends.begin(), ends.end(), [&](WaysId end) { return states_.MayEnd(end); });
       if (found) return true;
+      allowed = members_ > kMembersMax ? std::nullopt : std::optional(false);
     }
-    return false;
+    return allowed;
   }
 
  private:
-  // The text that follows a value; whether it can be written there.
-  using Then = std::function<bool(const GrammarMatcher& place)>;
+  using WaysId = GrammarStates::WaysId;
+  // Where the grammar is behind a text, for each way to write it.
+  using Ends = std::set<WaysId>;
 
-  static bool Take(std::string_view text, GrammarMatcher place, const Then& then) {
-    if (!place.Allows(text)) return false;
-    place.Accept(text);
-    return then(place);
+  WaysId Behind(WaysId at, std::string_view text) {
+    size_t steps = 0;
+    for (size_t i = 0; i < text.size() && at != GrammarStates::kNone;) {
+      const auto lead = static_cast<uint8_t>(text[i++]);
+      uint32_t character = lead;
+      if (lead >= 0xC0) character = lead & (lead >= 0xF0 ? 0x07U : lead >= 0xE0 ? 0x0FU : 0x1FU);
+      for (; i < text.size() && (static_cast<uint8_t>(text[i]) & 0xC0U) == 0x80; ++i) {
+        character = character << 6U | (static_cast<uint8_t>(text[i]) & 0x3FU);
+      }
+      at = states_.Next(at, character, &steps);
+    }
+    return at;
   }
 
-  bool Put(const Json& value, const GrammarMatcher& place, const Then& then) {
+  Ends EndsOf(const Json& value, WaysId at) {
+    if (at == GrammarStates::kNone) return {};
+    const auto known = known_.find({&value, at});
+    if (known != known_.end()) return known->second;
+    Ends ends;
     if (value.is_object()) {
-      std::vector<std::string> names;
-      for (const auto& [name, item] : value.items()) names.push_back(name);
-      PutInOrder(&names);
-      return Take("{", place, [&](const GrammarMatcher& inside) {
-        return PutMembers(value, names, inside, then);
+      ends = EndsOfObject(value, at);
+    } else if (value.is_array()) {
+      ends = {Behind(at, "[")};
+      for (size_t i = 0; i < value.size() && !ends.empty(); ++i) {
+        Ends next;
+        for (const WaysId end : ends) {
+          next.merge(EndsOf(value[i], i == 0 ? end : Behind(end, ",")));
+        }
+        ends = std::move(next);
+      }
+      ends = AllBehind(ends, "]");
+    } else {
+      ends = {Behind(at, ToText(value))};
+    }
+    ends.erase(GrammarStates::kNone);
+    known_.emplace(std::pair(&value, at), ends);
+    return ends;
+  }
+
+  Ends AllBehind(const Ends& ends, std::string_view text) {
+    Ends behind;
+    for (const WaysId end : ends) behind.insert(Behind(end, text));
+    return behind;
+  }
+
+  // Goes on from all sets of members that are written to those with one more.
+  Ends EndsOfObject(const Json& object, WaysId at) {
+    std::map<std::vector<bool>, Ends> written = {
+        {std::vector<bool>(object.size()), {Behind(at, "{")}}};
+    for (size_t count = 0; count < object.size(); ++count) {
+      std::map<std::vector<bool>, Ends> next;
+      for (const auto& [names, ends] : written) {
+        for (auto& [place, behind] : NextMembers(object, names, ends)) {
+          std::vector<bool> more = names;
+          more[place] = true;
+          next[std::move(more)].merge(behind);
+        }
+      }
+      written = std::move(next);
+    }
+    return written.empty() ? Ends() : AllBehind(written.begin()->second, "}");
+  }
+
+  // The members that may come next, by their places, with where each leads.
+  std::map<size_t, Ends> NextMembers(const Json& object, const std::vector<bool>& names,
+                                     const Ends& ends) {
+    std::map<size_t, Ends> found;
+    std::map<size_t, std::string> keys;
+    const bool first = std::find(names.begin(), names.end(), true) == names.end();
+    size_t place = 0;
+    for (const auto& [name, value] : object.items()) {
+      const size_t here = place++;
+      if (names[here]) continue;
+      const std::string key = ToText(Json(name)) + ":";
+      Ends behind;
+      for (const WaysId end : ends) {
+        if (++members_ > kMembersMax) return {};
+        behind.merge(EndsOf(value, Behind(end, first ? key : "," + key)));
+      }
+      if (behind.empty()) continue;
+      keys.emplace(here, "," + key);
+      found.emplace(here, std::move(behind));
+    }
+    if (!prunes_) return found;
+    // A name that may come here, and may not behind another one, can mostly not come at all then.
+    std::map<size_t, Ends> kept;
+    for (const auto& [here, behind] : found) {
+      const bool all = std::all_of(keys.begin(), keys.end(), [&](const auto& other) {
+        return other.first == here || std::any_of(behind.begin(), behind.end(), [&](WaysId end) {
+                 return Behind(end, other.second) != GrammarStates::kNone;
+               });
       });
+      if (!all) continue;
+      kept.emplace(here, behind);
     }
-    if (!value.is_array()) return Take(ToText(value), place, then);
-    return Take("[", place,
-                [&](const GrammarMatcher& inside) { return PutItems(value, 0, inside, then); });
+    return kept.empty() ? found : kept;
   }
 
-  bool PutItems(const Json& list, size_t at, const GrammarMatcher& place, const Then& then) {
-    if (at == list.size()) return Take("]", place, then);
-    const Then item = [&](const GrammarMatcher& before) {
-      return Put(list[at], before, [&](const GrammarMatcher& behind) {
-        return PutItems(list, at + 1, behind, then);
-      });
-    };
-    return at == 0 ? item(place) : Take(",", place, item);
-  }
-
-  // A name that may come next, and may not behind another one, can mostly not come at all then.
-  // Where one name requires others in an order, it can, behind those.
-  bool PutMembers(const Json& object, const std::vector<std::string>& names,
-                  const GrammarMatcher& place, const Then& then) {
-    if (names.empty()) return Take("}", place, then);
-    const auto key = [](bool first, const std::string& name) {
-      return (first ? "" : ",") + ToText(Json(name)) + ":";
-    };
-    const bool first = names.size() == object.size();
-    GrammarMatcher here = place;
-    std::vector<std::string> next;
-    for (const std::string& name : names) {
-      if (here.Allows(key(first, name))) next.push_back(name);
-    }
-    for (const std::string& name : next) {
-      if (++tries_ > kTriesMax) return false;
-      std::vector<std::string> rest = names;
-      rest.erase(std::find(rest.begin(), rest.end(), name));
-      const bool found = Take(key(first, name), place, [&](const GrammarMatcher& before) {
-        return Put(object[name], before, [&](const GrammarMatcher& behind) {
-          GrammarMatcher there = behind;
-          const bool all =
-              !prunes_ || std::all_of(next.begin(), next.end(), [&](const std::string& other) {
-                return other == name || there.Allows(key(false, other));
-              });
-          return all && PutMembers(object, rest, behind, then);
-        });
-      });
-      if (found) return true;
-    }
-    return false;
-  }
-
-  // The order of the properties that have most of the names is tried first.
-  void PutInOrder(std::vector<std::string>* names) const {
-    const Names* best = nullptr;
-    size_t most = 0;
-    for (const Names& one : named_) {
-      const auto count = static_cast<size_t>(
-          std::count_if(names->begin(), names->end(),
-                        [&](const std::string& name) { return one.contains(name); }));
-      if (count <= most) continue;
-      most = count;
-      best = &one;
-    }
-    if (best == nullptr) return;
-    const auto place = [&](const std::string& name) {
-      const auto found = best->find(name);
-      return found == best->end() ? best->size() : found->second;
-    };
-    std::stable_sort(names->begin(), names->end(), [&](const auto& left, const auto& right) {
-      return place(left) < place(right);
-    });
-  }
-
-  const std::shared_ptr<const Grammar> grammar_;
-  const std::vector<Names>& named_;
+  GrammarStates states_;
+  std::map<std::pair<const Json*, WaysId>, Ends> known_;
+  size_t members_ = 0;
   bool prunes_ = true;
-  size_t tries_ = 0;
 };
+
+// Whether the grammar allows the text as it is.
+bool AllowsText(const std::shared_ptr<GrammarStates>& states, const std::string& text) {
+  GrammarMatcher matcher(states);
+  if (!matcher.Allows(text)) return false;
+  matcher.Accept(text);
+  return matcher.MayEnd();
+}
 
 Json Checked(const Json& line) {
   Loosened loosened;
@@ -168,16 +176,16 @@ Json Checked(const Json& line) {
   const std::clock_t end = std::clock();
   if (!grammar) return {{"error", "GRAMMAR " + grammar.error().message}, {"rules", *rules}};
   Json results = Json::array();
-  std::vector<Names> named;
-  AddNames(line["schema"], &named);
+  const auto states = std::make_shared<GrammarStates>(*grammar);
+  OrderSearch search(*grammar);
   for (const Json& instance : line["instances"]) {
-    OrderSearch search(*grammar, &named);
-    bool allowed = search.Allows(instance.text());
-    if (!allowed) {
-      const Json value = Json::parse(instance.text(), nullptr, false);
-      allowed = !value.is_discarded() && search.AllowsInSomeOrder(value);
+    if (AllowsText(states, instance.text())) {
+      results.push_back(true);
+      continue;
     }
-    results.push_back(allowed);
+    const Json value = Json::parse(instance.text(), nullptr, false);
+    const std::optional<bool> allowed = value.is_discarded() ? false : search.Allows(value);
+    results.push_back(allowed ? Json(*allowed) : Json());
   }
   Json places = Json::array();
   for (const std::string& place : loosened) places.push_back(place);

@@ -1,5 +1,6 @@
-"""Clients that ask for several completions at once: their rows, and their table in
-docs/clients.md. Each has a script in batches/, which checks the answers."""
+"""Clients that ask for several completions at once, and clients that send schemas: their rows, and
+their tables in docs/clients.md. Each has a script in batches/ or schemas/, which checks the
+answers."""
 
 import shutil
 import signal
@@ -14,7 +15,7 @@ from recorder import Recorder
 from server import Server
 from session import Row
 
-SCRIPTS = Path(__file__).resolve().parent / "batches"
+SCRIPTS = Path(__file__).resolve().parent
 SECONDS_MAX = 600
 HEAD = ("Client", "Version", "What it asks for", "Requests", "Prompt tokens", "Result")
 
@@ -26,6 +27,8 @@ class Batch:
     script: str
     asks: str
     compares: bool = False  # with llama-server, where it is here
+    folder: str = "batches"  # of the script
+    flags: tuple = ()
 
 
 CLIENTS = [
@@ -33,6 +36,17 @@ CLIENTS = [
           "a generative task and one of several choices, `--batch_size 3`", compares=True),
     Batch("LangChain", "langchain", "langchain_generate.py", "`OpenAI.generate`, three prompts"),
     Batch("LiteLLM", "litellm", "litellm_completions.py", "`text_completion`, three prompts"),
+]
+# The made model's reasoning would not end.
+ANSWERS_AT_ONCE = ("--reasoning-budget", "0")
+WITH_SCHEMAS = [
+    Batch("instructor", "instructor", "instructor_modes.py",
+          "a model with bounded numbers, a pattern and optional enums, in each mode",
+          folder="schemas", flags=ANSWERS_AT_ONCE),
+    Batch("smolagents", "smolagents-mcp", "smolagents_mcp.py",
+          "calls of an MCP tool with bounded numbers", folder="schemas", flags=ANSWERS_AT_ONCE),
+    Batch("browser-use", "browser-use", "browser_use_steps.py",
+          "steps of its agent in a browser", folder="schemas", flags=ANSWERS_AT_ONCE),
 ]
 
 
@@ -83,8 +97,9 @@ def ask(batch: Batch, url: str, scores_url: str, folder: Path, clients: Path) ->
     if scores_url:
         environment["SCORES_URL"] = scores_url
     with open(folder / "output.txt", "w+", encoding="utf-8") as out:
-        ran = subprocess.run([clients / batch.package / "venv/bin/python", SCRIPTS / batch.script,
-                              url, "local-model", folder], env=environment, cwd=folder,
+        script = SCRIPTS / batch.folder / batch.script
+        ran = subprocess.run([clients / batch.package / "venv/bin/python", script, url,
+                              "local-model", folder], env=environment, cwd=folder,
                              stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                              timeout=SECONDS_MAX, check=False)
         out.seek(0)
@@ -99,7 +114,7 @@ def play(batch: Batch, version: str, setting, root: Path) -> Row:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     server = Server(setting.program, ["-m", str(setting.model), "--cache-disk", "0"], None,
-                    folder / "server.log", setting.flags)
+                    folder / "server.log", [*setting.flags, *batch.flags])
     recorder = Recorder(server.port, folder / "requests")
     try:
         with peer(batch.compares, root, setting.model, folder / "peer.log") as scores_url:

@@ -47,6 +47,11 @@ PACKAGES = {
                        sources="rouge-score,sqlitedict,word2number"),
     "langchain": Package("", "1.7.4", pip="langchain-openai"),
     "litellm": Package("", "1.108.7", pip="litellm"),
+    "instructor": Package("", "1.17.0", pip="instructor", also=("openai==3.3.0",)),
+    # What it uses to reach MCP servers knows mcp up to 1.
+    "smolagents-mcp": Package("", "1.26.0", pip="smolagents[openai]",
+                              also=("mcp[ws]==1.30.0", "mcpadapt==0.1.19")),
+    "browser-use": Package("", "0.13.14", pip="browser-use", python=(3, 11)),
 }
 NEEDS_NODE = {"qwen", "pi", "cn", "ai-sdk"}
 

@@ -3,8 +3,8 @@
 
     run.py [--only KEY,…] [--templates NAME,…] [--keep FOLDER]
 
-First each client on its own, then those that ask for several completions at once, then some with
-pictures, then the matrix: some clients under the
+First each client on its own, then those that ask for several completions at once, then those that
+send schemas, then some with pictures, then the matrix: some clients under the
 templates of several families of models. With --templates the matrix alone is run, with these
 templates (`all`: with all of them); `none` leaves it out. The exit code is 0 when every client that
 was to run did, and passed.
@@ -54,6 +54,7 @@ ROWS = CLIENTS / "rows"
 CELLS = CLIENTS / "cells"
 PICTURES = CLIENTS / "pictures"
 BATCHES = CLIENTS / "batches"
+SCHEMAS = CLIENTS / "schemas"
 PAGE = ROOT / "docs" / "clients.md"
 PROGRAM = ROOT / "build" / "cairn"
 LAB = ROOT / "build" / "cairn-lab"
@@ -139,16 +140,17 @@ def run_rows(only: list, folder: Path) -> bool:
     return passed
 
 
-def run_batches(only: list, folder: Path) -> bool:
+def run_batches(only: list, folder: Path, block: str, clients: list, kept: Path) -> bool:
+    """`block`: of the page, where the table is written."""
     passed = True
-    for batch in batches.CLIENTS:
+    for batch in clients:
         if only and batch.package not in only:
             continue
         row = run_one(batch, MADE, MADE.name, folder / batch.package, [])
         passed = passed and row.passed
-        table.keep(row, batch.package, BATCHES)
-    rows = table.kept([batch.package for batch in batches.CLIENTS], BATCHES)
-    table.write_block(PAGE, "batches", batches.as_markdown(rows))
+        table.keep(row, batch.package, kept)
+    rows = table.kept([batch.package for batch in clients], kept)
+    table.write_block(PAGE, block, batches.as_markdown(rows))
     print("\n" + batches.as_markdown(rows), flush=True)
     return passed
 
@@ -214,7 +216,8 @@ def main() -> int:
     row_keys = [key_of(*run) for run in RUNS]
     picture_keys = [pictures.key_of(client) for client in pictures.CLIENTS]
     batch_keys = [batch.package for batch in batches.CLIENTS]
-    only = listed(options.only, row_keys + batch_keys + picture_keys, parser)
+    schema_keys = [batch.package for batch in batches.WITH_SCHEMAS]
+    only = listed(options.only, row_keys + batch_keys + schema_keys + picture_keys, parser)
     templates = listed(options.templates, [*matrix.TEMPLATES, "all", "none"], parser)
     make_models()
     passed = True
@@ -224,7 +227,10 @@ def main() -> int:
         if alone and chosen(only, row_keys):
             passed = run_rows(only, folder)
         if alone and chosen(only, batch_keys):
-            passed = run_batches(only, folder) and passed
+            passed = run_batches(only, folder, "batches", batches.CLIENTS, BATCHES) and passed
+        if alone and chosen(only, schema_keys):
+            passed = run_batches(only, folder, "schemas", batches.WITH_SCHEMAS,
+                                 SCHEMAS) and passed
         if alone and chosen(only, picture_keys):
             passed = run_pictures(only, folder) and passed
         columns = list(matrix.TEMPLATES) if not templates or "all" in templates else templates

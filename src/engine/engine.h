@@ -320,10 +320,14 @@ class Engine {
   // is empty where traits() need none. On an error the sequence is empty. kNoSpace if other
   // sequences may hold the cells it needs; the bytes may be good. Returns the errors of
   // SegmentPart::load.
+  //
+  // With traits().one_buffer it may be done in steps, between which other sequences are decoded:
+  // without a `snapshot` further parts follow, by a call whose `keep` is this one's `position`.
+  // Until the last one `seq` may only be cleared besides.
   // REQUIRES: traits().segments; `seq` reaches `keep`; the parts follow one another from `keep` to
   // `position`.
   virtual Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
-                          size_t position, ByteSpan snapshot) = 0;
+                          size_t position, std::optional<ByteSpan> snapshot) = 0;
 
   // Makes `to` end at `position`, sharing the attention KV of [0, position) with `from`, which is
   // unchanged, or copying it (see MemoryTraits::one_buffer). The state that cannot be rolled back

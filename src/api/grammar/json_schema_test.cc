@@ -232,6 +232,26 @@ TEST(JsonSchema, FollowsReferences) {
       {"null"}, {R"("a")"});
 }
 
+TEST(JsonSchema, ConditionsAreReadSinceDraft7) {
+  const auto schema = [](const std::string& draft) {
+    return R"({"$schema":")" + draft + R"(","type":"object","properties":{"a":{"enum":["x","y"]}},
+        "required":["a"],"if":{"properties":{"a":{"enum":["x"]}}},"then":{"required":["b"]}})";
+  };
+  for (const char* draft :
+       {"http://json-schema.org/draft-04/schema#", "http://json-schema.org/draft-06/schema#"}) {
+    ExpectExact(schema(draft), {R"({"a":"x"})", R"({"a":"x","b":2})", R"({"a":"y"})"},
+                {R"({"a":"z"})"});
+  }
+  for (const char* draft : {"http://json-schema.org/draft-07/schema#",
+                            "https://json-schema.org/draft/2020-12/schema"}) {
+    ExpectExact(schema(draft), {R"({"a":"x","b":2})", R"({"a":"y"})"}, {R"({"a":"x"})"});
+  }
+}
+
+TEST(JsonSchema, AnEmptyAllOfAsksForNothing) {
+  ExpectExact(R"({"type":"null","allOf":[]})", {"null"}, {"1"});
+}
+
 TEST(JsonSchema, WhatIsNullIsNotThere) {
   ExpectExact(
       R"({"type":"object","properties":{"a":{"type":"null"}},"required":null,
@@ -253,6 +273,7 @@ TEST(JsonSchema, NamesWhatItDoesNotEnforceAndAllowsIt) {
          R"(["x"])");
   expect(R"({"not":{"items":{"type":"null"}}})", {"schema.not"}, "[1]");
   expect(R"({"$ref":"http://elsewhere.org/schema"})", {"schema.$ref"}, "7");
+  expect(R"({"extends":"types.json#/boolean"})", {"schema.extends"}, "7");
   expect(R"({"type":"string","maxLength":1000000})", {"schema.maxLength"}, R"("a")");
   expect(R"({"type":"number","multipleOf":0.123456789})", {"schema.multipleOf"}, "1");
 }

@@ -13,16 +13,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 
 namespace cairn {
+
+class GrammarStates;
+class TokenTrie;
 
 // Constant after Parse; any thread.
 class Grammar {
@@ -41,7 +42,7 @@ class Grammar {
 
  private:
   friend class GrammarParser;
-  friend class GrammarMatcher;
+  friend class GrammarStates;
 
   struct Range {
     uint32_t low = 0;
@@ -70,19 +71,20 @@ class Grammar {
   uint32_t root_ = 0;
 };
 
-// GrammarMatcher: the state of one answer in a grammar. Not thread-safe; copies are independent.
+// GrammarMatcher: the state of one answer in a grammar. Not thread-safe. Copies share what they
+// find in the grammar, and so are for one thread together; otherwise they are independent.
 class GrammarMatcher {
  public:
-  // The most parses of one answer that are followed at once; text that has more is not allowed.
-  static constexpr size_t kWaysMax = 1000;
-  // The most steps for one Accept, so that a grammar cannot delay other answers for long.
-  static constexpr size_t kStepsMax = 5000000;
-
   explicit GrammarMatcher(std::shared_ptr<const Grammar> grammar);
+  // Shares these states, which are not null, until they are full.
+  explicit GrammarMatcher(std::shared_ptr<GrammarStates> states);
 
   // Whether `bytes` may come next. They may end inside a character, and begin where the last ended.
-  // Nothing is allowed once kStepsMax steps are taken.
+  // Nothing is allowed once GrammarStates::kStepsMax steps are taken.
   bool Allows(std::string_view bytes);
+  // Sets in `allowed`, which has a place for each token, those of `trie` that Allows would allow.
+  // Much faster than to ask for each.
+  void Allowed(const TokenTrie& trie, std::vector<bool>* allowed);
   // REQUIRES: Allows(bytes).
   void Accept(std::string_view bytes);
   // As Accept, where the text may have been cut inside a character: the begun character is dropped
@@ -93,45 +95,21 @@ class GrammarMatcher {
   bool MayEnd() const;
 
  private:
-  friend class GrammarParser;
-  // A stack of elements still to come: the topmost one, and the stack below.
-  using StackId = uint32_t;
-  using WaysId = uint32_t;
-  static constexpr StackId kBottom = 0;  // no element is to come
-  static constexpr WaysId kNone = 0;     // no parse
-
-  struct Stack {
-    uint32_t element = 0;
-    StackId below = 0;
-  };
   // A position in a text: the parses so far, and the begun character.
   struct Place {
-    WaysId ways = kNone;
+    uint32_t ways = 0;    // of GrammarStates
     uint32_t bits = 0;    // of the begun character
     uint32_t low = 0;     // the lowest code point that a character of its length may have
     uint8_t missing = 0;  // bytes of the character still to come
   };
 
-  StackId Push(uint32_t element, StackId below);
-  WaysId Intern(std::vector<StackId> ways);
-  // Returns the stacks that `open` leads to whose topmost element is a class, or the bottom.
-  WaysId Close(std::vector<StackId> open);
-  WaysId CloseRule(uint32_t rule);
-  WaysId Next(WaysId ways, uint32_t character);
+  Place Step(Place place, uint8_t byte);
   Place Walk(Place place, std::string_view bytes);
   bool MayBegin(const Place& place) const;
-  // Drops all stacks and parses except those of the present position.
-  void Compact();
+  void MakeRoom();
 
-  std::shared_ptr<const Grammar> grammar_;
-  std::vector<Stack> stacks_;
-  std::unordered_map<uint64_t, StackId> stack_ids_;
-  std::vector<std::vector<StackId>> ways_;
-  std::map<std::vector<StackId>, WaysId> ways_ids_;
-  std::unordered_map<uint64_t, WaysId> next_;  // by parses and a character
-  size_t stacks_limit_ = 0;                    // size of stacks_ at which it is compacted
-  size_t held_ = 0;                            // stacks in ways_, in total
-  size_t opened_ = 0;                          // stacks opened since the last Accept
+  std::shared_ptr<GrammarStates> states_;
+  size_t steps_ = 0;  // since the last Accept
   Place place_;
 };
 

@@ -6,14 +6,12 @@
 #include <utility>
 
 #include "engine/grammar/grammar.h"
+#include "engine/grammar/grammar_states.h"
 
 namespace cairn {
 namespace {
 
 constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
-// The most stacks kept by the matcher that checks how rules begin; beyond them it drops those of
-// earlier rules.
-constexpr size_t kStacksKeptMax = 100000;
 
 bool IsDigit(char c) {
   return c >= '0' && c <= '9';
@@ -361,12 +359,13 @@ class GrammarParser {
       }
     }
     // The matcher rejects rules that would never end, so every rule is tried beforehand.
-    GrammarMatcher matcher(grammar_);
+    auto states = std::make_unique<GrammarStates>(grammar_);
+    size_t steps = 0;
     for (const auto& [name, rule] : names_) {
-      if (matcher.stacks_.size() > kStacksKeptMax) matcher.Compact();
-      if (matcher.CloseRule(rule) != GrammarMatcher::kNone) continue;
-      if (matcher.opened_ > GrammarMatcher::kStepsMax) {
-        return Mistake("it takes more than " + std::to_string(GrammarMatcher::kStepsMax) +
+      if (states->is_full()) states = std::make_unique<GrammarStates>(grammar_);
+      if (states->CloseRule(rule, &steps) != GrammarStates::kNone) continue;
+      if (steps > GrammarStates::kStepsMax) {
+        return Mistake("it takes more than " + std::to_string(GrammarStates::kStepsMax) +
                        " steps to see how its rules begin; make it smaller");
       }
       return Mistake("the rule '" + name + "' begins with itself, or can begin in too many ways");

@@ -150,6 +150,15 @@ TEST(Grammar, GivesUpOnATextWithTooManyWaysInsteadOfFillingMemory) {
   EXPECT_FALSE(matcher.Allows(Repeated("a", 100)));
 }
 
+// As many as a schema's union of objects comes to, where they cannot share their beginnings.
+TEST(Grammar, FollowsThousandsOfWaysAtOnce) {
+  std::string rules = "root ::= \"a\" \"b\" [0] \"!\"";
+  for (int i = 1; i < 4000; ++i) rules += " | \"a\" \"b\" \"" + std::to_string(i) + "!\"";
+  EXPECT_TRUE(Matches(rules, "ab3999!"));
+  EXPECT_TRUE(Matches(rules, "ab0!"));
+  EXPECT_FALSE(Matches(rules, "ab4000!"));
+}
+
 TEST(Grammar, RefusesWhatTakesTooMuchWorkToRead) {
   // Each of many elements leads to each of many alternatives, none of which takes a character.
   const std::string empty = "\ne ::= (" + Repeated("|", 50000) + "\"y\")";

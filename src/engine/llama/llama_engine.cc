@@ -111,6 +111,7 @@ struct LlamaEngine::Parts {
   std::string devices_text;     // at load
   std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
   DrySamplers dry_samplers;
+  KeptGrammarStates grammars;
   std::shared_ptr<const TokenTexts> texts;  // read when a grammar first needs them
 };
 
@@ -276,9 +277,10 @@ Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
 }
 
 Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
-                             size_t position, ByteSpan snapshot) {
+                             size_t position, std::optional<ByteSpan> snapshot) {
   if (!parts_->traits.one_buffer) {
-    return parts_->spliced_segments.Assemble(seq, keep, parts, position, snapshot);
+    return parts_->spliced_segments.Assemble(seq, keep, parts, position,
+                                             snapshot.value_or(ByteSpan()));
   }
   return parts_->segments.Assemble(seq, keep, parts, position, snapshot);
 }
@@ -309,10 +311,11 @@ Status LlamaEngine::SetFullState(SeqId seq, size_t position, ByteSpan state_byte
 
 std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) {
   SampledModel model = {parts_->vocabulary.vocab(), parts_->vocabulary.size(), context_tokens(),
-                        &parts_->dry_samplers, nullptr};
+                        &parts_->dry_samplers};
   if (params.grammar != nullptr) {
     if (parts_->texts == nullptr) parts_->texts = parts_->vocabulary.ReadTexts();
     model.texts = parts_->texts;
+    model.grammars = &parts_->grammars;
     for (const std::string& tag : params.grammar_tags) {
       const auto tokens = Tokenize(tag, false, true);
       if (tokens && tokens->size() == 1) model.tags.emplace_back(tokens->front(), tag);

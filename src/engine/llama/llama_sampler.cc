@@ -34,8 +34,10 @@ class LlamaSampler final : public Sampler {
       : model_(std::move(model)), candidates_(model_.vocab_size) {
     chain_.reset(llama_sampler_chain_init(llama_sampler_chain_default_params()));
     CHECK(chain_ != nullptr);
-    CHECK(params.grammar == nullptr || model_.texts != nullptr);
-    if (params.grammar != nullptr) matcher_.emplace(params.grammar);
+    if (params.grammar != nullptr) {
+      CHECK(model_.texts != nullptr && model_.grammars != nullptr);
+      matcher_.emplace(model_.grammars->Of(params.grammar));
+    }
     AddBias(params);
     const bool greedy = params.temperature <= 0;
     is_greedy_ = greedy;
@@ -54,11 +56,11 @@ class LlamaSampler final : public Sampler {
 
   Token Sample(std::span<const float> logits) override {
     CHECK(logits.size() == model_.vocab_size);
-    Fill(logits, false);
+    FillWithAll(logits);
     Token token = Sample();
     // Most sampled tokens are allowed, and checking one is cheaper than checking all.
     if (matcher_ && !Allows(token)) {
-      Fill(logits, true);
+      FillWithAllowed(logits);
       if (candidates_.empty()) return kNoToken;
       token = Sample();
     }
@@ -95,13 +97,27 @@ class LlamaSampler final : public Sampler {
   }
 
  private:
-  void Fill(std::span<const float> logits, bool allowed_only) {
+  void FillWithAll(std::span<const float> logits) {
+    candidates_.clear();
+    for (size_t i = 0; i < logits.size(); ++i) AddCandidate(i, logits);
+  }
+
+  void FillWithAllowed(std::span<const float> logits) {
+    allowed_.assign(logits.size(), false);
+    matcher_->Allowed(model_.texts->trie, &allowed_);
+    for (const auto& [tag, text] : model_.tags) {
+      if (Allows(tag)) allowed_[static_cast<size_t>(tag)] = true;
+    }
+    const bool may_end = matcher_->MayEnd();
     candidates_.clear();
     for (size_t i = 0; i < logits.size(); ++i) {
-      const auto token = static_cast<Token>(i);
-      if (allowed_only && !Allows(token)) continue;
-      candidates_.push_back({token, bias_.empty() ? logits[i] : logits[i] + bias_[i], 0.0F});
+      if (allowed_[i] || (may_end && model_.texts->ends[i])) AddCandidate(i, logits);
     }
+  }
+
+  void AddCandidate(size_t token, std::span<const float> logits) {
+    const float logit = bias_.empty() ? logits[token] : logits[token] + bias_[token];
+    candidates_.push_back({static_cast<Token>(token), logit, 0.0F});
   }
 
   Token Sample() {
@@ -225,7 +241,8 @@ class LlamaSampler final : public Sampler {
   const SampledModel model_;
   SamplerPtr chain_;
   std::vector<llama_token_data> candidates_;
-  size_t left_ = 0;  // of them, after the last Sample
+  std::vector<bool> allowed_;  // by token; kept for its memory
+  size_t left_ = 0;            // of them, after the last Sample
   Token chosen_ = 0;
   bool is_greedy_ = false;
   std::vector<float> bias_;  // for each token; empty if there is none

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/grammar/grammar_states.h"
+#include "engine/grammar/token_trie.h"
 
 struct llama_sampler;  // NOLINT(readability-identifier-naming): libllama's
 struct llama_vocab;
@@ -21,6 +23,7 @@ namespace cairn {
 struct TokenTexts {
   std::vector<std::string> texts;
   std::vector<bool> ends;  // IsEndOfGeneration
+  TokenTrie trie;          // of the texts of those that do not end
 };
 
 // DrySamplers: keeps DRY samplers for copying, because libllama searches the complete vocabulary
@@ -49,7 +52,9 @@ struct SampledModel {
   size_t context_tokens = 0;
   // Must outlive the call of MakeLlamaSampler.
   DrySamplers* dry = nullptr;
-  std::shared_ptr<const TokenTexts> texts;  // may be nullptr if there is no grammar
+  // These two may be nullptr if there is no grammar. The second as `dry`.
+  std::shared_ptr<const TokenTexts> texts = nullptr;
+  KeptGrammarStates* grammars = nullptr;
   // Control tokens that have a text all the same.
   std::vector<std::pair<Token, std::string>> tags = {};
 };

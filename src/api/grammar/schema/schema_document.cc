@@ -110,6 +110,8 @@ SchemaDocument::SchemaDocument(const Json& root) : root_(root) {
     const bool plain = dialect->text().find("draft-03") != std::string::npos ||
                        dialect->text().find("draft-04") != std::string::npos;
     if (plain) id_name_ = "id";
+    const bool newest = dialect->text().find("draft-07") != std::string::npos;
+    has_conditions_ = !ref_stands_alone_ || newest;
   }
   by_uri_.emplace("", &root);
   Walk(root, "", 0);

@@ -33,6 +33,8 @@ class SchemaDocument {
 
   // In drafts up to 7, keywords beside $ref have no meaning.
   bool ref_stands_alone() const { return ref_stands_alone_; }
+  // Drafts up to 6 do not know "if".
+  bool has_conditions() const { return has_conditions_; }
   // Draft 3 and 4: the id is called "id", without '$'.
   const Json& root() const { return root_; }
 
@@ -44,6 +46,7 @@ class SchemaDocument {
 
   const Json& root_;
   bool ref_stands_alone_ = false;
+  bool has_conditions_ = true;
   const char* id_name_ = "$id";
   size_t values_ = 0;
   std::map<std::string, const Json*> by_uri_;  // resources, and anchors as "URI#name"

@@ -80,6 +80,7 @@ std::shared_ptr<const TokenTexts> LlamaVocabulary::ReadTexts() const {
     texts->texts.push_back(Piece(token, false));
     texts->ends.push_back(IsEndOfGeneration(token));
   }
+  texts->trie = TokenTrie(texts->texts, texts->ends);
   return texts;
 }
 

@@ -49,7 +49,7 @@ class OtherAfterSegments : public FakeDevice {
  public:
   using FakeDevice::FakeDevice;
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                  ByteSpan snapshot) override {
+                  std::optional<ByteSpan> snapshot) override {
     is_assembled_ = true;
     return FakeDevice::Assemble(seq, keep, parts, position, snapshot);
   }

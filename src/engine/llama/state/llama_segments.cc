@@ -48,7 +48,7 @@ Status LlamaSegments::WriteSegment(size_t begin, size_t end, Bytes* bytes) {
 }
 
 Status LlamaSegments::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
-                               size_t position, ByteSpan snapshot) {
+                               size_t position, std::optional<ByteSpan> snapshot) {
   CHECK(traits_->segments);
   KeepFront(seq, keep);
   Status assembled;
@@ -59,7 +59,8 @@ Status LlamaSegments::Assemble(SeqId seq, size_t keep, std::span<const SegmentPa
     end = part.end;
   }
   CHECK(end == position);
-  if (assembled && traits_->NeedsSnapshots()) return sequences_->Restore(seq, position, snapshot);
+  if (assembled && !snapshot) return {};
+  if (assembled && traits_->NeedsSnapshots()) return sequences_->Restore(seq, position, *snapshot);
   if (assembled && loaded_->SequenceEnd(seq) != position) {
     assembled = Fail(ErrorCode::kInternal, "the assembled sequence ends elsewhere");
   }
@@ -74,7 +75,8 @@ void LlamaSegments::KeepFront(SeqId seq, size_t keep) {
     sequences_->Clear(seq);
     return;
   }
-  CHECK(keep <= loaded_->SequenceEnd(seq));
+  // Between the steps of an assembly a state that cannot be rolled back has no end.
+  if (keep >= loaded_->SequenceEnd(seq)) return;
   if (llama_memory_seq_rm(memory, seq, cut, -1)) return;
   // A recurrent state refuses to be truncated, and with it the whole sequence; shared cells do not.
   llama_memory_seq_cp(memory, seq, loaded_->scratch_seq(), 0, cut);
@@ -140,7 +142,7 @@ Status LlamaSegments::Prove(SeqId seq) {
   const std::array<SegmentPart, 2> parts = {SegmentPart{end / 4, end / 2, *front},
                                             SegmentPart{end / 2, end, *back}};
   if (Status assembled = Assemble(seq, end / 4, parts, end, snapshot); !assembled) return assembled;
-  const Status same = ProveSame(*loaded_, seq, full_state, kAssembledDiffers);
+  Status same = ProveSame(*loaded_, seq, full_state, kAssembledDiffers);
   if (!same) return same;
   return ProveFork(seq, full_state, snapshot);
 }

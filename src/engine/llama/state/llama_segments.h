@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -43,7 +44,7 @@ class LlamaSegments {
 
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end);
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                  ByteSpan snapshot);
+                  std::optional<ByteSpan> snapshot);
   // A fork shares every cell of [0, position), including those of a window and a recurrent state,
   // until the snapshot gives it its own. A window's cell is only reused when one sequence holds it,
   // so two sequences that continued with a shared window would find ever fewer cells.

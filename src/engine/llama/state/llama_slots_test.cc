@@ -445,7 +445,7 @@ TEST(LlamaFullStates, WithoutRoomSayThatAndNotThatTheyAreWrong) {
     PrefillInto(0, engine.get(), text, 0, 256);
     EXPECT_EQ(engine->SetFullState(1, 384, whole).error().code, ErrorCode::kNoSpace);
     const std::array<SegmentPart, 1> parts = {SegmentPart{0, 384, segment}};
-    EXPECT_EQ(engine->Assemble(1, 0, parts, 384, {}).error().code, ErrorCode::kNoSpace);
+    EXPECT_EQ(engine->Assemble(1, 0, parts, 384, ByteSpan()).error().code, ErrorCode::kNoSpace);
     engine->Clear(0);
     EXPECT_TRUE(engine->SetFullState(1, 384, whole).has_value());
   }

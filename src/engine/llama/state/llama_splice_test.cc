@@ -207,7 +207,7 @@ TEST(LlamaSplice, MovedTokensAreTakenInTheOrderOfTheirPositions) {
   PrefillInto(0, engine.get(), text, 400, 500);  // into the cells that are free now
   const Bytes all = *engine->TakeSegment(0, 0, 500);
   const std::array<SegmentPart, 1> parts = {SegmentPart{0, 500, all}};
-  ASSERT_TRUE(engine->Assemble(1, 0, parts, 500, {}));
+  ASSERT_TRUE(engine->Assemble(1, 0, parts, 500, ByteSpan()));
   EXPECT_EQ(*engine->TakeSegment(1, 0, 500), all);
 }
 
