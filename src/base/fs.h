@@ -30,6 +30,12 @@ struct FileStat {
   int64_t time_ns = 0;
 };
 
+// The room of a device, in bytes.
+struct DeviceSpace {
+  uint64_t free_bytes = 0;  // that this user may fill
+  uint64_t size_bytes = 0;  // of the whole device
+};
+
 // A file that is being written. If it is closed or destroyed without Sync, its content may be lost
 // or torn.
 class FileWriter {
@@ -69,8 +75,8 @@ class Fs {
   virtual Status SetTime(const std::string& path, int64_t time_ns) = 0;
   // Returns when renames and removals in the folder are on the device.
   virtual Status SyncFolder(const std::string& folder) = 0;
-  // Returns the free space of the device that is available to this user.
-  virtual Result<uint64_t> FreeBytes(const std::string& folder) const = 0;
+  // Returns the room of the device that the folder is on.
+  virtual Result<DeviceSpace> SpaceOf(const std::string& folder) const = 0;
   // Takes the lock file `path` without waiting, and creates it if necessary. Returns kUnavailable
   // if it is locked already.
   virtual Result<std::unique_ptr<FileLock>> TryLock(const std::string& path) = 0;

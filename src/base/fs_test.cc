@@ -173,7 +173,7 @@ TEST_P(FsTest, SaysWhatIsMissingByItsPath) {
   EXPECT_EQ(Refusal(fs_->Remove(a), a), kMissing);
   EXPECT_EQ(Refusal(fs_->SetTime(a, 0), a), kMissing);
   EXPECT_EQ(Refusal(fs_->SyncFolder(a), a), kMissing);
-  EXPECT_EQ(Refusal(fs_->FreeBytes(a), a), kMissing);
+  EXPECT_EQ(Refusal(fs_->SpaceOf(a), a), kMissing);
   EXPECT_EQ(Refusal(fs_->TryLock(deep), deep), kMissing);
   Write("a", "x");
   EXPECT_EQ(Refusal(fs_->Rename(a, deep), a), kMissing);
@@ -231,9 +231,10 @@ TEST_P(FsTest, LocksOnceUntilTheLockIsGivenUp) {
 }
 
 TEST_P(FsTest, KnowsWhatTheDeviceHasLeft) {
-  const auto left = fs_->FreeBytes(folder_);
-  ASSERT_TRUE(left.has_value());
-  EXPECT_GT(*left, 0u);
+  const auto space = fs_->SpaceOf(folder_);
+  ASSERT_TRUE(space.has_value());
+  EXPECT_GT(space->free_bytes, 0u);
+  EXPECT_LE(space->free_bytes, space->size_bytes);
 }
 
 TEST_P(FsTest, LeavesAFileThatIsDroppedUnclosedToItsFate) {

@@ -134,7 +134,7 @@ class RealFs final : public Fs {
   Status Remove(const std::string& path) override;
   Status SetTime(const std::string& path, int64_t time_ns) override;
   Status SyncFolder(const std::string& folder) override;
-  Result<uint64_t> FreeBytes(const std::string& folder) const override;
+  Result<DeviceSpace> SpaceOf(const std::string& folder) const override;
   Result<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
 };
 
@@ -255,10 +255,11 @@ Status RealFs::SyncFolder(const std::string& folder) {
   return StatusOf(folder, returned);
 }
 
-Result<uint64_t> RealFs::FreeBytes(const std::string& folder) const {
+Result<DeviceSpace> RealFs::SpaceOf(const std::string& folder) const {
   struct statvfs device = {};
   if (Retry([&] { return statvfs(folder.c_str(), &device); }) != 0) return Refused(folder, errno);
-  return uint64_t{device.f_bavail} * device.f_frsize;
+  return DeviceSpace{uint64_t{device.f_bavail} * device.f_frsize,
+                     uint64_t{device.f_blocks} * device.f_frsize};
 }
 
 Result<std::unique_ptr<FileLock>> RealFs::TryLock(const std::string& path) {

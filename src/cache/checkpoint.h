@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bytes.h"
 #include "base/provenance.h"
 #include "policy/placement.h"
 
@@ -37,6 +38,11 @@ struct Checkpoint {
 
   bool on_grid() const { return lineage == 0; }
 };
+
+// Returns the state alone of a stored checkpoint, whose logits lie behind it.
+inline ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
+  return stored.first(stored.size() - checkpoint.logits_bytes);
+}
 
 }  // namespace cairn
 

@@ -208,7 +208,8 @@ std::vector<SegmentGap> CheckpointCache::MissingSegments(NamespaceId name_space,
                                                          const Provenance& provenance,
                                                          const PromptCuts& cuts) const {
   return CutInto(table_.segments().Gaps(name_space, tokens, provenance, cuts),
-                 options_.segment_tokens_max, cuts);
+                 SegmentTokensMax(table_, evictor_.budget_bytes(), options_.segment_tokens_max),
+                 cuts);
 }
 
 Status CheckpointCache::InsertSegment(NamespaceId name_space, TokenSpan tokens,

@@ -66,8 +66,8 @@ struct CacheOptions {
   size_t min_step_tokens = 0;
   // The most checkpoints on one conversation's path. 0: the budget in bytes is the only limit.
   size_t path_checkpoints_max = 0;
-  // The longest segment. Short segments let a long conversation be evicted from its end, step by
-  // step.
+  // The longest segment, halved until many fit the budget. Short segments let a long conversation
+  // be evicted from its end, step by step, and take little room on their way to a disk.
   size_t segment_tokens_max = 8192;
 };
 
@@ -174,11 +174,15 @@ class CheckpointCache {
   DiskSaver::Step SaveNext(double prefill_ms_per_token, bool last = false) {
     return saver_.SaveNext(prefill_ms_per_token, last);
   }
-  // Whether the next part of a slot finds room without a wait for the disk (Evictor::TakesAtOnce).
-  // True if waiting would be useless, because the disk takes nothing at present.
-  bool TakesPartAtOnce(size_t bytes_per_token) const {
+  // Whether the next part of a slot finds room without a wait for the disk (Evictor::TakesAtOnce),
+  // and leaves as much for the snapshots that running answers take meanwhile. True if waiting would
+  // be useless, because the disk takes nothing at present.
+  bool TakesPartAtOnce() const {
+    const size_t tokens =
+        SegmentTokensMax(table_, evictor_.budget_bytes(), options_.segment_tokens_max);
     return saved_stats().takes_nothing() ||
-           evictor_.TakesAtOnce(options_.segment_tokens_max * bytes_per_token);
+           evictor_.TakesAtOnce(2 * tokens * table_.slots().kv_bytes_per_token +
+                                PrefixTree::BytesOf(tokens));
   }
 
   // The caller's clock, in milliseconds; it never goes back. Only Keep uses it.

@@ -6,6 +6,9 @@
 namespace cairn {
 namespace {
 
+constexpr size_t kSegmentShare = 16;
+constexpr size_t kSegmentTokensMin = 256;
+
 // The objects of a conversation, and the tick at which it was last stored or prompted before its
 // present prompt; 0 if that is unknown.
 struct Path {
@@ -55,6 +58,13 @@ size_t RoomForConversation(const ObjectTable& table, size_t budget_bytes, Namesp
     count(id, segment.used_tick, segment.bytes);
   }
   return std::min(wanted_bytes, beside(others));
+}
+
+size_t SegmentTokensMax(const ObjectTable& table, size_t budget_bytes, size_t tokens_max) {
+  const size_t bytes_per_token = std::max<size_t>(table.slots().kv_bytes_per_token, 1);
+  const size_t most = std::max(budget_bytes / kSegmentShare / bytes_per_token, kSegmentTokensMin);
+  while (tokens_max > most) tokens_max /= 2;
+  return tokens_max;
 }
 
 }  // namespace cairn

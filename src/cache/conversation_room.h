@@ -25,6 +25,10 @@ namespace cairn {
 size_t RoomForConversation(const ObjectTable& table, size_t budget_bytes, NamespaceId name_space,
                            TokenSpan tokens, size_t wanted_bytes);
 
+// Returns the longest segment to store: `tokens_max`, halved until it takes a sixteenth of the
+// budget or has 256 tokens.
+size_t SegmentTokensMax(const ObjectTable& table, size_t budget_bytes, size_t tokens_max);
+
 }  // namespace cairn
 
 #endif  // CAIRN_CACHE_CONVERSATION_ROOM_H_

@@ -2,6 +2,7 @@
 
 #include <openssl/hmac.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -83,6 +84,12 @@ Result<RemoteKeys> RemoteKeys::Parse(std::string_view text) {
                     " keys in it; two are enough to change from one to the next");
   }
   return keys;
+}
+
+const RemoteKey* RemoteKeys::Find(uint64_t id) const {
+  const auto found =
+      std::find_if(keys_.begin(), keys_.end(), [id](const RemoteKey& key) { return key.id == id; });
+  return found == keys_.end() ? nullptr : &*found;
 }
 
 RemoteKeys RemoteKeys::Plain() {

@@ -43,7 +43,7 @@ using BlockHash = RemoteId;
 
 using SecretBytes = std::array<uint8_t, 32>;
 
-// One line of --remote-key-file.
+// One line of --remote-key-file or --cache-key-file.
 struct RemoteKey {
   SecretBytes seal = {};   // seals the objects
   SecretBytes names = {};  // makes the names
@@ -61,6 +61,8 @@ class RemoteKeys {
 
   bool seals() const { return seals_; }
   const std::vector<RemoteKey>& keys() const { return keys_; }
+  // Returns the key of that number; null if there is none.
+  const RemoteKey* Find(uint64_t id) const;
 
  private:
   bool seals_ = false;

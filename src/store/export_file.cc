@@ -4,6 +4,8 @@
 #include <string_view>
 #include <utility>
 
+#include "store/object.h"
+
 namespace cairn {
 namespace {
 
@@ -87,6 +89,10 @@ Status ExportReader::ReadMagic() {
   const std::string_view text(reinterpret_cast<const char*>(line->data()), line->size());
   at_ = kMagicLine.size();
   if (text == kMagicLine) return {};
+  if (StartsWith(*line, TextView(kSealedFileMagic))) {
+    return Fail(ErrorCode::kUnsupported,
+                "\"" + name_ + "\" is sealed; --cache-key-file names the file of its key");
+  }
   if (!text.starts_with(kMagicWord)) {
     return Fail(ErrorCode::kCorrupt, "\"" + name_ +
                                          "\" is no file that cairn exported or saved: it does not "

@@ -124,6 +124,10 @@ struct Start {
 
 // The fields of the fixed header that determine how to read the rest.
 Result<Start> ReadStart(ByteSpan begin) {
+  if (StartsWith(begin, TextView(kSealedFileMagic))) {
+    return Fail(ErrorCode::kUnsupported,
+                "it is sealed; --cache-key-file names the file of its key");
+  }
   const size_t seen = std::min(begin.size(), kMagic.size());
   if (!std::equal(kMagic.begin(), kMagic.begin() + seen, begin.begin())) {
     return Corrupt("it is none of ours: it does not begin as they do");

@@ -12,6 +12,7 @@
 #ifndef CAIRN_STORE_OBJECT_H_
 #define CAIRN_STORE_OBJECT_H_
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -93,14 +94,18 @@ inline constexpr size_t kObjectNameDigits = 32;
 // Returns an empty name if `text` is neither.
 ObjectName ParseObjectName(const std::string& text);
 
+// How a file begins that is sealed (remote/sealed_fs.h): without its key it is nobody's to read.
+inline constexpr std::array<uint8_t, 8> kSealedFileMagic = {0x89, 'C', 'A', 'I',
+                                                            'R',  'N', 'D', '\n'};
+
 // Returns the file's front: everything before the payload, padded to a multiple of 4,096 bytes. A
 // `worth_ms` that is negative or not a number is written as 0. REQUIRES: the header's fields pass
 // the checks of DecodeHeader.
 Bytes EncodeHeader(const ObjectHeader& header);
 // Returns the length of the front, given the first kFrontBytesMin bytes of the file. Returns
-// kUnsupported if the front is intact and of a newer format, which the newer version can read.
-// Returns kCorrupt if it is not an object's, torn, or of a format that never existed; the message
-// says which.
+// kUnsupported if the front is intact and of a newer format, which the newer version can read, or
+// if the file is sealed. Returns kCorrupt if it is not an object's, torn, or of a format that never
+// existed; the message says which.
 inline constexpr size_t kFrontBytesMin = 4096;
 inline constexpr size_t kFrontBytesMax = size_t{64} << 20;  // about 16 million tokens
 Result<size_t> FrontBytes(ByteSpan begin);

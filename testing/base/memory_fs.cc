@@ -227,11 +227,12 @@ Status MemoryFs::SyncFolder(const std::string& folder) {
   return {};
 }
 
-Result<uint64_t> MemoryFs::FreeBytes(const std::string& folder) const {
-  const Turn turn(machine_.get(), process_.get(), FsCall::kFreeBytes, folder);
+Result<DeviceSpace> MemoryFs::SpaceOf(const std::string& folder) const {
+  const Turn turn(machine_.get(), process_.get(), FsCall::kSpaceOf, folder);
   if (!turn.allowed()) return tl::unexpected(turn.allowed().error());
   if (machine_->FindFolder(folder) == nullptr) return Refuse(folder, ErrorCode::kNotFound);
-  return machine_->capacity - std::min(machine_->capacity, machine_->used);
+  const uint64_t used = std::min(machine_->capacity, machine_->used);
+  return DeviceSpace{machine_->capacity - used, machine_->capacity};
 }
 
 Result<std::unique_ptr<FileLock>> MemoryFs::TryLock(const std::string& path) {

@@ -46,7 +46,7 @@ enum class FsCall {
   kRemove,
   kSetTime,
   kSyncFolder,
-  kFreeBytes,
+  kSpaceOf,
   kTryLock,
   kCount
 };
@@ -65,7 +65,7 @@ class MemoryFs final : public Fs {
   Status Remove(const std::string& path) override;
   Status SetTime(const std::string& path, int64_t time_ns) override;
   Status SyncFolder(const std::string& folder) override;
-  Result<uint64_t> FreeBytes(const std::string& folder) const override;
+  Result<DeviceSpace> SpaceOf(const std::string& folder) const override;
   Result<std::unique_ptr<FileLock>> TryLock(const std::string& path) override;
 
   // Returns a process on the same machine. Calls, faults and Kill() apply to each process

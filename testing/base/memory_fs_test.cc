@@ -264,7 +264,7 @@ TEST(MemoryFs, FailsEveryCallUntilFaultsAreCleared) {
   EXPECT_TRUE(other->Create("/d/a")) << "another's faults are its own";
   fs->FailAll(ErrorCode::kNotFound);
   EXPECT_EQ(fs->List("/d").error().code, ErrorCode::kNotFound);
-  EXPECT_EQ(fs->FreeBytes("/d").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(fs->SpaceOf("/d").error().code, ErrorCode::kNotFound);
   fs->ClearFaults();
   EXPECT_TRUE(fs->Create("/d/a"));
 }
@@ -286,16 +286,16 @@ TEST(MemoryFs, RunsFullAtTheByte) {
   const auto fs = NewFs();
   fs->SetCapacity(10);
   const auto file = Create(fs.get(), "/d/a", "1234567");
-  EXPECT_EQ(*fs->FreeBytes("/d"), 3u);
+  EXPECT_EQ(fs->SpaceOf("/d")->free_bytes, 3u);
   EXPECT_EQ(file->Append(BytesOf("8901")).error().code, ErrorCode::kNoSpace);
   EXPECT_EQ(Read(*fs, "/d/a"), "1234567890") << "what fits is written";
-  EXPECT_EQ(*fs->FreeBytes("/d"), 0u);
+  EXPECT_EQ(fs->SpaceOf("/d")->free_bytes, 0u);
   ASSERT_TRUE(fs->Remove("/d/a"));
-  EXPECT_EQ(*fs->FreeBytes("/d"), 10u);
+  EXPECT_EQ(fs->SpaceOf("/d")->free_bytes, 10u);
   ASSERT_TRUE(file->Append(BytesOf("x"))) << "a file without a name goes on";
   EXPECT_EQ(fs->bytes(), 0u);
   fs->SetCapacity(0);
-  EXPECT_EQ(*fs->FreeBytes("/d"), 0u);
+  EXPECT_EQ(fs->SpaceOf("/d")->free_bytes, 0u);
 }
 
 TEST(MemoryFs, CountsAFileThatIsReplacedNoMore) {

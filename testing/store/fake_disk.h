@@ -33,6 +33,8 @@ class FakeDisk final : public DiskStore {
   void Lose(const ObjectName& name) {
     if (objects_.erase(name) > 0) events_.gone.push_back(name);
   }
+  // The same, before it is noticed.
+  void LoseUnnoticed(const ObjectName& name) { objects_.erase(name); }
   std::vector<ObjectName> names() const {
     std::vector<ObjectName> names;
     for (const auto& [name, object] : objects_) names.push_back(name);
@@ -61,6 +63,8 @@ class FakeDisk final : public DiskStore {
   }
   void FailReads(bool fails) { fails_reads_ = fails; }
   size_t reads() const { return reads_; }
+  // Those of them that the caller waited for.
+  size_t reads_waited_for() const { return reads_ - reads_started_; }
   bool Holds(const ObjectName& name) const { return objects_.contains(name); }
   // Number of writes of objects that were there already.
   size_t rewritten() const { return rewritten_; }
@@ -86,6 +90,7 @@ class FakeDisk final : public DiskStore {
   }
   void StartRead(const ObjectName& name) override {
     if (reads_on_) {
+      ++reads_started_;
       events_.read.emplace_back(name, Read(name));
     } else {
       to_read_.push_back(name);
@@ -144,6 +149,7 @@ class FakeDisk final : public DiskStore {
   bool reads_on_ = true;
   std::vector<ObjectName> to_read_;
   size_t reads_ = 0;
+  size_t reads_started_ = 0;
   int failures_ = 0;
   size_t queue_max_ = SIZE_MAX;
   uint64_t bytes_max_ = UINT64_MAX;

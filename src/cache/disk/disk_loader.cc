@@ -11,9 +11,10 @@ bool Contains(const std::vector<uint64_t>& ids, uint64_t id) {
 
 }  // namespace
 
-DiskLoader::LoadId DiskLoader::Begin(const std::vector<uint64_t>& ids) {
+DiskLoader::LoadId DiskLoader::Begin(const std::vector<uint64_t>& ids, Kind kind) {
   Load load;
   load.ids = ids;
+  load.streams = kind == Kind::kStreams;
   for (const uint64_t id : ids) {
     ++PinsOf(table_, id);
     if (!table_->InMemory(id)) load.to_read.push_back(id);
@@ -25,7 +26,28 @@ DiskLoader::LoadId DiskLoader::Begin(const std::vector<uint64_t>& ids) {
 
 bool DiskLoader::IsLoading(LoadId load) const {
   const auto found = loads_.find(load);
-  return found != loads_.end() && !found->second.to_read.empty();
+  return found != loads_.end() && !found->second.streams && !found->second.to_read.empty();
+}
+
+bool DiskLoader::IsToRead(LoadId load, uint64_t id) const {
+  const auto found = loads_.find(load);
+  return found != loads_.end() && Contains(found->second.to_read, id);
+}
+
+void DiskLoader::Used(LoadId load, uint64_t id) {
+  const auto found = loads_.find(load);
+  if (found == loads_.end() || std::erase(found->second.ids, id) == 0) return;
+  std::erase(found->second.to_read, id);
+  found->second.is_full = false;
+  Unpin(id);
+  ReadNext();
+}
+
+void DiskLoader::Unpin(uint64_t id) {
+  --PinsOf(table_, id);
+  const bool wanted = std::any_of(loads_.begin(), loads_.end(),
+                                  [id](const auto& load) { return Contains(load.second.ids, id); });
+  if (!wanted) arrived_.erase(id);
 }
 
 void DiskLoader::End(LoadId load) {
@@ -33,13 +55,7 @@ void DiskLoader::End(LoadId load) {
   if (found == loads_.end()) return;
   const std::vector<uint64_t> ids = std::move(found->second.ids);
   loads_.erase(found);
-  for (const uint64_t id : ids) {
-    --PinsOf(table_, id);
-    const bool wanted = std::any_of(loads_.begin(), loads_.end(), [id](const auto& other) {
-      return Contains(other.second.ids, id);
-    });
-    if (!wanted) arrived_.erase(id);
-  }
+  for (const uint64_t id : ids) Unpin(id);
 }
 
 void DiskLoader::Forget(uint64_t id) {
@@ -54,6 +70,22 @@ void DiskLoader::Forget(uint64_t id) {
 void DiskLoader::StopReading(uint64_t id) {
   for (auto& [number, load] : loads_) {
     if (Contains(load.to_read, id)) load.to_read.clear();
+  }
+}
+
+bool DiskLoader::HasUnused(const Load& load) const {
+  return std::any_of(load.ids.begin(), load.ids.end(),
+                     [this](uint64_t id) { return arrived_.contains(id); });
+}
+
+void DiskLoader::OnNoRoom(uint64_t id) {
+  for (auto& [number, load] : loads_) {
+    if (!Contains(load.to_read, id)) continue;
+    if (load.streams && HasUnused(load)) {
+      load.is_full = true;
+    } else {
+      load.to_read.clear();
+    }
   }
 }
 
@@ -78,7 +110,7 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
       for (auto& [number, load] : loads_) std::erase(load.to_read, object.id);
     } else {
       table_->store().Unload(object.id);
-      StopReading(object.id);
+      OnNoRoom(object.id);
     }
   }
   ReadNext();
@@ -87,7 +119,13 @@ void DiskLoader::OnRead(const SnapshotStore::Events& events) {
 bool DiskLoader::MayKeep(size_t bytes) const {
   size_t arrived_bytes = bytes;
   for (const uint64_t id : arrived_) arrived_bytes += BytesOf(*table_, id);
-  return arrived_bytes <= evictor_->budget_bytes() / 2;
+  return arrived_bytes <= bytes_max();
+}
+
+bool DiskLoader::HasRoomSoon(const Load& load, uint64_t id) const {
+  size_t bytes = BytesOf(*table_, id);
+  for (const auto& [other, reading_bytes] : reading_) bytes += reading_bytes;
+  return MayKeep(bytes) || (reading_.empty() && !HasUnused(load));
 }
 
 bool DiskLoader::IsWorthAWait(uint64_t id) const {
@@ -97,13 +135,15 @@ bool DiskLoader::IsWorthAWait(uint64_t id) const {
 
 void DiskLoader::ReadNext() {
   for (auto& [number, load] : loads_) {
+    if (load.is_full) continue;
     for (const uint64_t id : load.to_read) {
       if (reading_.size() >= kReadsAtOnce) return;
       if (reading_.contains(id)) continue;
+      if (load.streams && !HasRoomSoon(load, id)) break;
       // The objects that make room for it must be written first, and would else be lost.
       if (IsWorthAWait(id)) return;
       table_->store().StartRead(id);
-      reading_.insert(id);
+      reading_.emplace(id, BytesOf(*table_, id));
     }
   }
 }

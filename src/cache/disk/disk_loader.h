@@ -7,8 +7,9 @@
 //                             in memory, inside the budget ──> IsLoading is false ──> use ──> End
 //
 // What is read for requests that wait takes at most half of the budget: what the slots lose for
-// them needs the rest. An object that does not fit ends the reading of its load: it and those
-// behind it are read when they are used. So does an object that cannot be read; it is removed.
+// them needs the rest. A load that streams is used while it is read: an object that does not fit
+// waits until those before it were used. Of other loads it ends the reading: it and those behind it
+// are read when they are used. So does an object that cannot be read; it is removed.
 //
 // Does nothing if the store does not save.
 //
@@ -20,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -36,10 +38,20 @@ class DiskLoader {
   // Both must outlive this object.
   DiskLoader(ObjectTable* table, Evictor* evictor) : table_(table), evictor_(evictor) {}
 
+  enum class Kind { kWhole, kStreams };
   // Pins `ids` until End, and reads those that are not in memory. REQUIRES: the objects exist.
-  LoadId Begin(const std::vector<uint64_t>& ids);
-  // Whether objects of the load are still to be read.
+  LoadId Begin(const std::vector<uint64_t>& ids, Kind kind = Kind::kWhole);
+  // Whether the load has to be waited for before its objects are used: some are still to be read,
+  // and it does not stream.
   bool IsLoading(LoadId load) const;
+  // Whether this object of the load is still to be read.
+  bool IsToRead(LoadId load, uint64_t id) const;
+  // The load needs the object no more, which makes room for those behind it.
+  void Used(LoadId load, uint64_t id);
+  // The most that what has arrived may take.
+  size_t bytes_max() const { return evictor_->budget_bytes() / 2; }
+  // Whether the store reads for a load now. Otherwise loads wait for room.
+  bool is_reading() const { return !reading_.empty(); }
   // Reads that have ended, since the start.
   uint64_t reads() const { return reads_; }
   // Does nothing if the load has ended.
@@ -57,10 +69,23 @@ class DiskLoader {
   struct Load {
     std::vector<uint64_t> ids;  // pinned
     std::vector<uint64_t> to_read;
+    bool streams = false;
+    // The object that was read last did not fit, and nothing was used since.
+    bool is_full = false;
   };
 
   // Whether there is room for `bytes` beside what has arrived for loads that have not ended.
   bool MayKeep(size_t bytes) const;
+  // An object that was read has no room. Ends the reading of the loads that hold it, unless room
+  // will come.
+  void OnNoRoom(uint64_t id);
+  // Whether objects of the load have arrived that it has not used.
+  bool HasUnused(const Load& load) const;
+  // Drops the pin of one load.
+  void Unpin(uint64_t id);
+  // Whether an object of a load that streams will have room, beside those that are being read, or
+  // nothing makes room for it.
+  bool HasRoomSoon(const Load& load, uint64_t id) const;
   // Ends the reading of the loads that hold the object.
   void StopReading(uint64_t id);
   // Whether others are lost if the object is read before the disk has taken more of what waits for
@@ -73,8 +98,8 @@ class DiskLoader {
   std::map<LoadId, Load> loads_;
   LoadId last_load_ = 0;
   uint64_t reads_ = 0;
-  std::unordered_set<uint64_t> reading_;
-  std::unordered_set<uint64_t> arrived_;  // for loads that have not ended
+  std::unordered_map<uint64_t, size_t> reading_;  // bytes by the ids, which may be gone since
+  std::unordered_set<uint64_t> arrived_;          // for loads that have not ended
 };
 
 }  // namespace cairn

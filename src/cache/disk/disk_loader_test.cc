@@ -117,6 +117,45 @@ TEST_F(DiskLoaderTest, StaysInsideTheBudgetAndLeavesTheRestToItsUse) {
   cache_->CheckInvariants();
 }
 
+TEST_F(DiskLoaderTest, ALoadThatStreamsPassesThroughLittleMemoryAndReadsNothingTwice) {
+  Restart(4 * kBytes);
+  const DiskLoader::LoadId load = loader().Begin(ids_, DiskLoader::Kind::kStreams);
+  EXPECT_FALSE(loader().IsLoading(load)) << "it is used while it is read";
+  for (const uint64_t id : ids_) {
+    for (int i = 0; i < 3 && loader().IsToRead(load, id); ++i) cache_->TakeEvents();
+    ASSERT_FALSE(loader().IsToRead(load, id));
+    EXPECT_TRUE(cache_->InMemory(id));
+    EXPECT_TRUE(loader().FromDisk(id));
+    loader().Used(load, id);
+    EXPECT_FALSE(loader().FromDisk(id) && cache_->InMemory(id)) << "its memory is free";
+    cache_->CheckInvariants();
+  }
+  EXPECT_EQ(disk_.reads(), kObjects);
+  loader().End(load);
+  cache_->CheckInvariants();
+}
+
+TEST_F(DiskLoaderTest, AnObjectThatNeverFitsEndsALoadThatStreams) {
+  Restart(kBytes);
+  const DiskLoader::LoadId load = loader().Begin(ids_, DiskLoader::Kind::kStreams);
+  cache_->TakeEvents();
+  EXPECT_FALSE(loader().IsToRead(load, ids_.front())) << "it is read when it is used";
+  loader().End(load);
+  cache_->CheckInvariants();
+}
+
+TEST_F(DiskLoaderTest, AnObjectThatIsDroppedWhileItIsReadDoesNotEndTheProcess) {
+  disk_.SetReads(false);
+  loader().End(loader().Begin({ids_.front()}, DiskLoader::Kind::kStreams));
+  cache_->Discard(ids_.front());
+  const DiskLoader::LoadId load = loader().Begin({ids_.back()}, DiskLoader::Kind::kStreams);
+  disk_.SetReads(true);
+  cache_->TakeEvents();
+  EXPECT_FALSE(loader().IsToRead(load, ids_.back()));
+  loader().End(load);
+  cache_->CheckInvariants();
+}
+
 TEST_F(DiskLoaderTest, PinsWhatALoadIsForUntilItEnds) {
   Restart(3 * kBytes);
   const std::vector<uint64_t> one = {ids_.front()};

@@ -36,15 +36,17 @@ constexpr const char* kFooter =
     "  cairn cache export talk.cairns 3fa8        export a checkpoint and all it needs to one "
     "file\n"
     "  cairn cache import talk.cairns             import it into another machine's folder\n"
-    "  cairn cache rm --model 91bc                remove all objects of one model";
+    "  cairn cache rm --model 91bc                remove all objects of one model\n"
+    "  cairn cache wipe --namespace none          remove all that requests without an API key left";
 
-constexpr std::array<std::pair<CacheCommand, const char*>, 8> kCommandNames = {{
+constexpr std::array<std::pair<CacheCommand, const char*>, 9> kCommandNames = {{
     {CacheCommand::kList, "ls"},
     {CacheCommand::kShow, "show"},
     {CacheCommand::kVerify, "verify"},
     {CacheCommand::kPrune, "prune"},
     {CacheCommand::kReindex, "reindex"},
     {CacheCommand::kRemove, "rm"},
+    {CacheCommand::kWipe, "wipe"},
     {CacheCommand::kExport, "export"},
     {CacheCommand::kImport, "import"},
 }};
@@ -62,6 +64,8 @@ CLI::App* AddCommand(CLI::App* cache, CacheCommand command, const std::string& a
   added->callback([options, command] { options->command = command; });
   added->add_option("--cache-dir", options->folder, "Cache folder, as given to cairn serve")
       ->default_str("cairn in $XDG_CACHE_HOME or in ~/.cache");
+  added->add_option("--cache-key-file", options->key_file,
+                    "File with the key of sealed files, as given to cairn serve");
   added->add_flag("--json", options->json, "Print the result as one JSON object");
   return added;
 }
@@ -116,20 +120,32 @@ void AddChanging(CLI::App* cache, CacheCommandOptions* options) {
   remove->add_option("--model", options->model,
                      "Remove all objects of this model: the first digits of its fingerprint");
   remove->add_flag("--all", options->all, "Remove all objects");
-  for (CLI::App* const command : {prune, remove}) {
+  CLI::App* const wipe = AddCommand(
+      cache, CacheCommand::kWipe,
+      "Remove everything that the requests with one API key have left, of all models. A running "
+      "server still has it in memory until it is evicted",
+      options);
+  wipe->add_option("--namespace", options->name_space,
+                   "The key's namespace: the number that `cairn cache show` prints, or none for "
+                   "requests without a key")
+      ->required();
+  wipe->add_option("--model", options->model,
+                   "Only of this model: the first digits of its fingerprint");
+  for (CLI::App* const command : {prune, remove, wipe}) {
     command->add_flag("--dry-run", options->dry_run,
                       "Print what would be removed, and remove nothing");
   }
 }
 
 void AddMoving(CLI::App* cache, CacheCommandOptions* options) {
-  CLI::App* const export_ =
-      AddCommand(cache, CacheCommand::kExport,
-                 "Export a checkpoint to one file: its snapshot, the segments of its path, and the "
-                 "snapshots along it. The file contains the conversation's tokens in readable form",
-                 options);
-  export_->add_option("file", options->file, "File to write")->required();
-  export_->add_option("name", options->names, "First digits of the object's name")
+  CLI::App* const exporting = AddCommand(
+      cache, CacheCommand::kExport,
+      "Export a checkpoint to one file: its snapshot, the segments of its path, and the "
+      "snapshots along it. The file contains the conversation's tokens in readable form, unless "
+      "--cache-key-file seals it",
+      options);
+  exporting->add_option("file", options->file, "File to write")->required();
+  exporting->add_option("name", options->names, "First digits of the object's name")
       ->required()
       ->expected(1);
   CLI::App* const import =
@@ -168,6 +184,8 @@ Result<int> RunCommand(const CacheRun& run) {
       break;  // of a remote store
     case CacheCommand::kRemove:
       return RemoveFromCache(run);
+    case CacheCommand::kWipe:
+      return WipeCache(run);
     case CacheCommand::kExport:
       return ExportCache(run);
     case CacheCommand::kImport:
@@ -180,6 +198,12 @@ tl::unexpected<Error> NoFolder(const CacheRun& run) {
   return Fail(ErrorCode::kNotFound, "there is no folder \"" + run.options.folder +
                                         "\"; a server creates it when it first saves an object; "
                                         "--cache-dir names another folder");
+}
+
+// Returns the exit code.
+int SayFailed(const CacheCommandOptions& options, const Error& error) {
+  std::fprintf(stderr, "cairn cache %s: %s\n", CommandName(options.command), error.message.c_str());
+  return 1;
 }
 
 bool IsDigits(const std::string& text) {
@@ -202,18 +226,17 @@ CLI::App* AddCache(CLI::App* app, CacheCommandOptions* options) {
 }
 
 int RunCache(const CacheCommandOptions& options) {
-  const std::unique_ptr<Fs> fs = MakeRealFs();
+  const auto fs = MakeCacheFs(options.key_file, {.read = true});
+  if (!fs) return SayFailed(options, fs.error());
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return RunCacheOn(fs.get(), std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
+  return RunCacheOn(fs->get(), std::chrono::duration_cast<std::chrono::nanoseconds>(now).count(),
                     options);
 }
 
 int RunCacheOn(Fs* fs, int64_t now_ns, const CacheCommandOptions& options) {
   const Result<int> code = RunCommand({options, fs, now_ns});
   if (code) return *code;
-  std::fprintf(stderr, "cairn cache %s: %s\n", CommandName(options.command),
-               code.error().message.c_str());
-  return 1;
+  return SayFailed(options, code.error());
 }
 
 Result<FolderContents> ScanCache(const CacheRun& run) {
@@ -260,6 +283,11 @@ Result<std::string> FindModel(const FolderContents& contents, const std::string&
   if (!found.empty()) return found;
   return Fail(ErrorCode::kNotFound,
               "no model's fingerprint begins with '" + model + "'; `cairn cache ls` lists them");
+}
+
+Result<std::string> FindModelOf(const CacheRun& run, const FolderContents& contents) {
+  if (run.options.model.empty()) return std::string();
+  return FindModel(contents, run.options.model);
 }
 
 Result<std::unique_ptr<FileLock>> LockCache(const CacheRun& run) {

@@ -1,4 +1,4 @@
-// `cairn cache ls|show|verify|prune|reindex|rm|export|import`: inspects and maintains the disk
+// `cairn cache ls|show|verify|prune|reindex|rm|wipe|export|import`: inspects and maintains the disk
 // cache, or with --remote a remote store, without a server. Servers may use both at the same time.
 
 #ifndef CAIRN_CMD_CACHE_CACHE_H_
@@ -17,7 +17,17 @@ class App;
 
 namespace cairn {
 
-enum class CacheCommand { kList, kShow, kVerify, kPrune, kReindex, kRemove, kExport, kImport };
+enum class CacheCommand {
+  kList,
+  kShow,
+  kVerify,
+  kPrune,
+  kReindex,
+  kRemove,
+  kWipe,
+  kExport,
+  kImport
+};
 
 struct CacheCommandOptions {
   CacheCommand command = CacheCommand::kList;
@@ -25,10 +35,12 @@ struct CacheCommandOptions {
   bool json = false;
   std::vector<std::string> names;  // names of objects, or their first digits
   std::string model;               // a fingerprint, or its first digits; empty for all models
+  std::string name_space;          // wipe: a number as `show` prints it, or "none"
+  std::string key_file;            // opens and seals files; empty if they are not sealed
   std::string file;                // export and import
   bool all = false;                // rm: remove everything
   bool bad = false;                // prune: remove bad files too
-  bool dry_run = false;            // prune and rm: only print what would be removed
+  bool dry_run = false;            // prune, rm and wipe: only print what would be removed
   double to_gib = -1;              // prune: evict down to this size; negative if not given
   double older_than_days = -1;     // prune; negative if not given
   RemoteFlagValues remote;         // ls, verify, prune and reindex: of the remote store

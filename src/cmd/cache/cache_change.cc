@@ -1,6 +1,6 @@
-// cairn cache prune and rm.
+// cairn cache prune, rm and wipe.
 
-#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <set>
 
@@ -68,6 +68,17 @@ Result<int> RemoveAndSay(const CacheRun& run, const FolderContents& contents,
                 CountText(left.objects, "object").c_str(), BytesText(left.bytes).c_str());
   }
   return removed.failed.empty() ? 0 : 1;
+}
+
+Result<uint64_t> ParseNameSpace(const std::string& text) {
+  if (text == "none") return 0;
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error == std::errc() && stop == end) return number;
+  return Fail(
+      ErrorCode::kInvalidArgument,
+      "--namespace '" + text + "' is neither a number, as `cairn cache show` prints it, nor none");
 }
 
 bool IsLeftBehind(const CacheRun& run, const FoundFile& file) {
@@ -217,6 +228,31 @@ Result<int> RemoveFromCache(const CacheRun& run) {
     }
   }
   return code;
+}
+
+Result<int> WipeCache(const CacheRun& run) {
+  const auto name_space = ParseNameSpace(run.options.name_space);
+  if (!name_space) return tl::unexpected(name_space.error());
+  const auto lock = LockToRemove(run);
+  if (!lock) return tl::unexpected(lock.error());
+  const auto contents = ScanCache(run);
+  if (!contents) return tl::unexpected(contents.error());
+  const auto model = FindModelOf(run, *contents);
+  if (!model) return tl::unexpected(model.error());
+  const ObjectFolder folder(run.fs, run.options.folder);
+  std::vector<Removal> files;
+  for (const FoundObject& object : contents->objects) {
+    if (object.header.name_space != *name_space) continue;
+    if (model->empty() || object.model == *model) files.push_back(RemovalOf(folder, object));
+  }
+  auto code = RemoveAndSay(run, *contents, files);
+  if (contents->newer.empty()) return code;
+  // They may hold what was to be removed, so the command has not done what it promises.
+  std::fprintf(stderr,
+               "cairn cache wipe: %s cannot be read and may hold more: sealed with a key that "
+               "--cache-key-file does not name, or written by a newer cairn\n",
+               CountText(contents->newer.size(), "file").c_str());
+  return 1;
 }
 
 }  // namespace cairn

@@ -31,6 +31,7 @@ Result<int> ShowCache(const CacheRun& run);
 Result<int> VerifyCache(const CacheRun& run);
 Result<int> PruneCache(const CacheRun& run);
 Result<int> RemoveFromCache(const CacheRun& run);
+Result<int> WipeCache(const CacheRun& run);
 Result<int> ExportCache(const CacheRun& run);
 Result<int> ImportCache(const CacheRun& run);
 // ls, verify, prune and reindex of a remote store.
@@ -45,6 +46,8 @@ Result<FolderContents> ScanCache(const CacheRun& run);
 Result<const FoundObject*> FindNamed(const FolderContents& contents, const std::string& name);
 // Finds a model's folder by its fingerprint or its first digits. Same errors.
 Result<std::string> FindModel(const FolderContents& contents, const std::string& model);
+// Finds the folder of --model; empty if the flag was not given. Same errors.
+Result<std::string> FindModelOf(const CacheRun& run, const FolderContents& contents);
 
 // Result of verifying all files.
 struct CacheVerdict {

@@ -71,7 +71,7 @@ void PrintListText(const CacheRun& run, const FolderContents& contents,
                 BytesText(of_model.bytes).c_str());
   }
   if (!contents.newer.empty()) {
-    std::printf("%s more of a newer version of cairn\n",
+    std::printf("%s more of a newer version of cairn, or sealed with another key\n",
                 CountText(contents.newer.size(), "object").c_str());
   }
   if (contents.bad.empty()) return;
@@ -219,7 +219,6 @@ void PrintShownJson(const CacheRun& run, const ShownObject& shown) {
   Json json = ObjectJson(shown.object, run.now_ns);
   json["file"] = shown.file;
   // 64 bits, which not all JSON parsers support
-  json["namespace"] = std::to_string(header.name_space);
   json["lineage"] = std::to_string(header.lineage);
   json["stored_bytes"] = header.stored_bytes;
   json["payload_checksum"] = std::to_string(header.payload_checksum);
@@ -253,13 +252,9 @@ void PrintShownJson(const CacheRun& run, const ShownObject& shown) {
 Result<int> ListCache(const CacheRun& run) {
   const auto contents = ScanCache(run);
   if (!contents) return tl::unexpected(contents.error());
-  std::string model;
-  if (!run.options.model.empty()) {
-    auto found = FindModel(*contents, run.options.model);
-    if (!found) return tl::unexpected(found.error());
-    model = *std::move(found);
-  }
-  const auto objects = Sorted(*contents, model);
+  const auto model = FindModelOf(run, *contents);
+  if (!model) return tl::unexpected(model.error());
+  const auto objects = Sorted(*contents, *model);
   if (run.options.json) {
     PrintListJson(run, *contents, objects);
   } else {

@@ -1,4 +1,4 @@
-// cairn cache: the command line, and ls, show, prune and rm.
+// cairn cache: the command line, and ls, show, prune, rm and wipe.
 
 #include "cmd/cache/cache.h"
 #include "base/json.h"
@@ -52,12 +52,16 @@ TEST(CacheFlags, NameTheCommandAndTheFolder) {
   EXPECT_EQ(exported.file, "talk.cairns");
   EXPECT_EQ(exported.names, std::vector<std::string>{"12ab"});
   EXPECT_EQ(Parse("cache import talk.cairns").command, CacheCommand::kImport);
+  const CacheCommandOptions wipe = Parse("cache wipe --namespace none --cache-key-file key");
+  EXPECT_EQ(wipe.command, CacheCommand::kWipe);
+  EXPECT_EQ(wipe.name_space, "none");
+  EXPECT_EQ(wipe.key_file, "key");
 }
 
 TEST(CacheFlags, RefuseWhatMakesNoSense) {
   for (const char* arguments :
        {"cache", "cache show", "cache show a b", "cache prune --to -1", "cache prune --to much",
-        "cache export file", "cache import", "cache ls extra", "cache nosuch"}) {
+        "cache export file", "cache import", "cache wipe", "cache ls extra", "cache nosuch"}) {
     EXPECT_THROW(Parse(arguments), CLI::ParseError) << arguments;
   }
 }
@@ -138,7 +142,8 @@ TEST_F(CacheCommandTest, ListsOneModelAndSaysWhatItCallsItself) {
   EXPECT_EQ(RunJson(options)["unusable_files"], 1);
   EXPECT_FALSE(Contains(Run(options).out, "newer version"));
   MakeNewer(PathOf(Put(Snapshot(SomeTokens(10), 10), 100)));
-  EXPECT_TRUE(Contains(Run(options).out, "1 object more of a newer version of cairn"));
+  EXPECT_TRUE(Contains(Run(options).out,
+                       "1 object more of a newer version of cairn, or sealed with another key"));
   EXPECT_EQ(RunJson(options)["newer_format_files"], 1);
   EXPECT_EQ(RunJson(options)["unusable_files"], 1);
 }
@@ -412,6 +417,53 @@ TEST_F(CachePrune, AsksWhatToRemove) {
   both.all = true;
   EXPECT_TRUE(Contains(Run(both).error, "nothing to remove was named"));
   EXPECT_EQ(Left().size(), 6u);
+}
+
+TEST_F(CacheCommandTest, WipeRemovesWhatOneKeyHasLeftOfAllModels) {
+  const Conversation without_key = PutConversation();
+  const auto put_of = [&](uint64_t name_space, const Fingerprint& model) {
+    ObjectHeader header = Snapshot(SomeTokens(100), 100);
+    header.name_space = name_space;
+    header.fingerprint = model;
+    return PathOf(Put(header, 1'000));
+  };
+  constexpr uint64_t kAnna = UINT64_MAX - 5;
+  const std::string anna = put_of(kAnna, fingerprint_);
+  const std::string anna_elsewhere = put_of(kAnna, {7, 8});
+  const std::string other = put_of(12, fingerprint_);
+  CacheCommandOptions options = Command(CacheCommand::kWipe);
+  options.name_space = std::to_string(kAnna);
+  options.dry_run = true;
+  EXPECT_TRUE(Contains(Run(options).out, "would remove 2 files"));
+  EXPECT_TRUE(fs_.Stat(anna).has_value());
+  options.dry_run = false;
+  EXPECT_EQ(Run(options).code, 0);
+  EXPECT_FALSE(fs_.Stat(anna).has_value());
+  EXPECT_FALSE(fs_.Stat(anna_elsewhere).has_value());
+  EXPECT_TRUE(fs_.Stat(other).has_value());
+  options.name_space = "none";
+  EXPECT_TRUE(Contains(Run(options).out, "removed 6 files"));
+  EXPECT_FALSE(fs_.Stat(PathOf(without_key.segments[0])).has_value());
+  EXPECT_TRUE(fs_.Stat(other).has_value());
+  EXPECT_EQ(RunJson(CacheCommand::kList)["objects"][0]["namespace"], "12");
+}
+
+TEST_F(CacheCommandTest, WipeRefusesWhatIsNoNamespaceAndSaysWhatItCouldNotRead) {
+  const Conversation made = PutConversation();
+  CacheCommandOptions options = Command(CacheCommand::kWipe);
+  for (const char* wrong : {"", "anna", "-1", "1x", "99999999999999999999"}) {
+    options.name_space = wrong;
+    const Said said = Run(options);
+    EXPECT_EQ(said.code, 1) << wrong;
+    EXPECT_TRUE(Contains(said.error, "nor none")) << said.error;
+  }
+  EXPECT_TRUE(fs_.Stat(PathOf(made.segments[0])).has_value());
+  MakeNewer(PathOf(made.snapshots[0]));
+  options.name_space = "none";
+  const Said said = Run(options);
+  EXPECT_EQ(said.code, 1);
+  EXPECT_TRUE(Contains(said.error, "1 file cannot be read and may hold more")) << said.error;
+  EXPECT_FALSE(fs_.Stat(PathOf(made.segments[0])).has_value());
 }
 
 }  // namespace

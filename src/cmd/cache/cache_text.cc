@@ -109,6 +109,8 @@ Json ObjectJson(const FoundObject& object, int64_t now_ns) {
   Json json = {
       {"name", ToText(object.name)}, {"model", object.model}, {"kind", KindName(header.kind)}};
   if (header.kind == ObjectKind::kSnapshot) json["class"] = ClassText(header);
+  // 64 bits, which not all JSON parsers support
+  json["namespace"] = std::to_string(header.name_space);
   json["begin"] = header.begin;
   json["end"] = object.end;
   json["bytes"] = object.file_bytes;

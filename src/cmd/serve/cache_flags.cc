@@ -62,10 +62,12 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
                    "(default: cairn in $XDG_CACHE_HOME or in ~/.cache)")
       ->group(group);
   serve
-      ->add_option("--cache-disk", options->cache_disk_gib,
-                   "Disk budget of --cache-dir in GiB, for all models together (0: no disk tier)")
+      ->add_option(
+          "--cache-disk", options->cache_disk_gib,
+          "Disk budget of --cache-dir in GiB, for all models together (default: a tenth of "
+          "what is free there, or 32 if that leaves a fifth of the device free, less while "
+          "other files fill the device; 0: no disk tier)")
       ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str()
       ->group(group);
   serve
       ->add_option("--disk-write-mib-s", options->disk_write_mib_s,
@@ -79,6 +81,12 @@ void AddDiskFlags(CLI::App* serve, ServeOptions* options, const std::string& gro
           "that nothing is saved until part of them is a day old (0: no limit)")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
+      ->group(group);
+  serve
+      ->add_option("--cache-key-file", options->cache_key_file,
+                   "File with the key that encrypts all that is written to --cache-dir and "
+                   "--slot-save-path: a line of 32 characters or more, as `openssl rand -hex 32` "
+                   "makes; a second line may hold the previous key")
       ->group(group);
   serve
       ->add_option("--save-after-ms", options->save_after_ms,
@@ -127,9 +135,11 @@ void AddCacheFlags(CLI::App* serve, ServeOptions* options) {
       ->capture_default_str()
       ->group(group);
   serve
-      ->add_option("--cache-ram", options->cache_ram_mib,
-                   "Memory budget of the cache in MiB (-cram; default: a quarter of the machine's "
-                   "memory; -1: no limit, 0: no cache)")
+      ->add_option(
+          "--cache-ram", options->cache_ram_mib,
+          "Memory budget of the cache in MiB (-cram; default: a quarter of the machine's "
+          "memory, but at most half of what the loaded model leaves free; -1: no limit, 0: "
+          "no cache)")
       ->check(CLI::Range(int64_t{-1}, int64_t{1} << 40))
       ->group(group);
   serve
@@ -200,6 +210,20 @@ PlacementOptions ToPlacementOptions(const ServeOptions& options) {
 
 bool StoresCheckpoints(const ServeOptions& options) {
   return options.cache_ram_mib != 0 && options.ctx_checkpoints != 0u;
+}
+
+uint64_t FittingCacheBytes(const MemoryRoom& room, uint64_t mapped_bytes) {
+  // Pages of mapped weights count as left, and yet are needed for every token.
+  const uint64_t left_bytes = room.left_bytes - std::min(room.left_bytes, mapped_bytes);
+  return std::max(std::min(room.limit_bytes / 4, left_bytes / 2), room.limit_bytes / 32);
+}
+
+void FitCacheToMemory(ServeOptions* options) {
+  if (options->cache_ram_mib) return;
+  const MemorySources sources = SystemMemorySources();
+  const uint64_t bytes =
+      FittingCacheBytes(MakeMemoryWatch(sources)->Look(), MappedFileBytes(sources));
+  options->cache_ram_mib = static_cast<int64_t>(std::max<uint64_t>(bytes >> 20, 1));
 }
 
 size_t CacheRamBytes(const ServeOptions& options) {

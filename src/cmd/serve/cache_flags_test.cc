@@ -53,6 +53,28 @@ TEST(CacheFlags, CacheRamIsAQuarterOfTheMachineOrWhatItIsTold) {
   EXPECT_FALSE(StoresCheckpoints(ParsedFlags("-cram 0")));
 }
 
+TEST(CacheFlags, FittedCacheRamLeavesTheModelAndOthersTheirMemory) {
+  constexpr uint64_t kGib = uint64_t{1} << 30;
+  const auto fitting = [](uint64_t limit_gib, uint64_t left_gib, uint64_t mapped_gib) {
+    MemoryRoom room;
+    room.limit_bytes = limit_gib * kGib;
+    room.left_bytes = left_gib * kGib;
+    return static_cast<double>(FittingCacheBytes(room, mapped_gib * kGib)) /
+           static_cast<double>(kGib);
+  };
+  EXPECT_EQ(fitting(64, 60, 0), 16) << "the model is on a GPU";
+  EXPECT_EQ(fitting(64, 60, 40), 10) << "mapped weights count as left";
+  EXPECT_EQ(fitting(24, 8, 0), 4);
+  EXPECT_EQ(fitting(32, 20, 30), 1) << "a model that fills the machine";
+  ServeOptions options = ParsedFlags("-cram 100");
+  FitCacheToMemory(&options);
+  EXPECT_EQ(options.cache_ram_mib, 100);
+  options = ParsedFlags("");
+  FitCacheToMemory(&options);
+  EXPECT_GT(options.cache_ram_mib.value_or(0), 0);
+  EXPECT_LE(CacheRamBytes(options), CacheRamBytes(ParsedFlags("")));
+}
+
 TEST(CacheFlags, CtxCheckpointsCapAPathOnlyWhenGiven) {
   EXPECT_EQ(ToCacheOptions(ParsedFlags("")).path_checkpoints_max, 0u);
   EXPECT_EQ(ToCacheOptions(ParsedFlags("-ctxcp 32")).path_checkpoints_max, 32u);

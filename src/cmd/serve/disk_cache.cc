@@ -74,7 +74,7 @@ std::string CacheFolderOf(const ServeOptions& options) {
 }
 
 bool KeepsOnDisk(const ServeOptions& options) {
-  return options.cache_disk_gib > 0 && StoresCheckpoints(options);
+  return options.cache_disk_gib.value_or(1) > 0 && StoresCheckpoints(options);
 }
 
 Result<Codec> CodecOf(const ServeOptions& options) {
@@ -96,7 +96,11 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   cache.identity = *identity;
   cache.saved_as.fingerprint = FingerprintOf(*identity);
   cache.saved_as.name_spaces = SavedNames(NameSpacesOf(keys));
-  cache.fs = MakeRealFs();
+  const std::string model_folder =
+      CacheFolderOf(options) + "/" + ToText(cache.saved_as.fingerprint);
+  auto fs = MakeCacheFs(options.cache_key_file, {false, model_folder});
+  if (!fs) return tl::unexpected(fs.error());
+  cache.fs = *std::move(fs);
   cache.slot_files.folder = options.slot_save_path;
   cache.slot_files.saved_as = cache.saved_as;
   cache.slot_files.codec = cache.codec;
@@ -106,10 +110,10 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   DiskStoreOptions disk;
   disk.folder = CacheFolderOf(options);
   disk.fingerprint = cache.saved_as.fingerprint;
-  disk.bytes_max = static_cast<uint64_t>(options.cache_disk_gib * kGib);
+  if (const auto gib = options.cache_disk_gib) disk.bytes_max = static_cast<uint64_t>(*gib * kGib);
   // Objects queued for a slow disk take memory too, and are useless if the folder cannot take them.
-  disk.queue_bytes_max =
-      std::min({disk.queue_bytes_max, disk.bytes_max, uint64_t{CacheRamBytes(options)}});
+  disk.queue_bytes_max = std::min({disk.queue_bytes_max, disk.bytes_max.value_or(UINT64_MAX),
+                                   uint64_t{CacheRamBytes(options)}});
   disk.write_bytes_per_s = uint64_t{options.disk_write_mib_s} << 20;
   disk.day_bytes_max = static_cast<uint64_t>(options.disk_write_gib_day * kGib);
   disk.codec = cache.codec;
@@ -119,11 +123,11 @@ Result<DiskCache> OpenDiskCache(const ServeOptions& options, const ApiKeys& keys
   disk.on_used = std::move(callbacks.on_used);
   disk.log = std::move(callbacks.log);
   disk.trace = callbacks.trace;
-  // For people who look into the folder. If it cannot be written, the store reports the error.
-  static_cast<void>(WriteIdentity(cache.fs.get(), disk.folder, *identity));
+  // For people who look into the folder, so without a seal. If it cannot be written, the store
+  // reports the error.
+  static_cast<void>(WriteIdentity(MakeRealFs().get(), disk.folder, *identity));
   if (callbacks.tries_folders) {
-    const Status taken =
-        TryFolder(cache.fs.get(), disk.folder + "/" + ToText(cache.saved_as.fingerprint));
+    const Status taken = TryFolder(cache.fs.get(), model_folder);
     if (!taken) disk.trouble = taken.error();
   }
   cache.store = DiskStore::Open(cache.fs.get(), std::move(disk));

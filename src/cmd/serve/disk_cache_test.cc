@@ -102,5 +102,48 @@ TEST_F(DiskCacheTest, LeavesNothingOfTheTrialInAFolderThatTakesFiles) {
   }
 }
 
+TEST_F(DiskCacheTest, WithAKeyFileEveryObjectOnDiskIsSealed) {
+  const auto engine = LoadedEngine();
+  ASSERT_NE(engine, nullptr);
+  std::filesystem::create_directories(folder_);
+  ServeOptions options = Options("raw");
+  options.cache_key_file = folder_ + "/key";
+  std::ofstream(options.cache_key_file) << "a key, which has 32 characters or more\n";
+  ObjectHeader header;
+  header.tokens = Tokens(100, 7);
+  {
+    const DiskCache cache = Open(options, engine.get());
+    header.fingerprint = cache.saved_as.fingerprint;
+    ASSERT_TRUE(cache.store->Write(header, std::make_shared<Bytes>(1000)));
+    ASSERT_TRUE(cache.store->Drain(10'000));
+    const std::string path = folder_ + "/" + ToText(header.fingerprint) + "/" +
+                             ToText(NameOf(header)) + std::string(kObjectSuffix);
+    const auto begin = MakeRealFs()->Read(path, 0, kSealedFileMagic.size());
+    ASSERT_TRUE(begin.has_value()) << begin.error().message;
+    EXPECT_EQ(TextView(*begin), TextView(kSealedFileMagic));
+  }
+  EXPECT_EQ(Open(options, engine.get()).store->Read(NameOf(header))->size(), 1000u);
+  options.cache_key_file.clear();
+  const DiskCache without = Open(options, engine.get());
+  EXPECT_EQ(without.saved_as.fingerprint, header.fingerprint) << "the states are the same";
+  EXPECT_EQ(without.store->Read(NameOf(header)).error().code, ErrorCode::kUnsupported);
+}
+
+TEST_F(DiskCacheTest, AKeyFileThatHasNoKeyEndsTheStart) {
+  const auto engine = LoadedEngine();
+  ASSERT_NE(engine, nullptr);
+  std::filesystem::create_directories(folder_);
+  ServeOptions options = Options("raw");
+  options.cache_key_file = folder_ + "/key";
+  const auto refusal = [&] {
+    return OpenDiskCache(options, ApiKeys(), engine.get(), ReuseMode::kLive, {}, {{}, Log()})
+        .error()
+        .message;
+  };
+  EXPECT_TRUE(refusal().starts_with("--cache-key-file ")) << refusal();
+  std::ofstream(options.cache_key_file) << "short\n";
+  EXPECT_NE(refusal().find("line 1 has 5 characters"), std::string::npos) << refusal();
+}
+
 }  // namespace
 }  // namespace cairn

@@ -1,5 +1,6 @@
 #include "cmd/serve/model_facts.h"
 
+#include "base/number_text.h"
 #include "cmd/serve/cache_flags.h"
 #include "engine/embed/embedding_architectures.h"
 #include "engine/llama/backend/computing_libraries.h"
@@ -48,6 +49,22 @@ void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOpt
   std::string texts;
   for (const Token token : message_starts) texts += " " + engine.Piece(token, true);
   logger->info("prompts are cut at the beginning of each message, behind{}", texts);
+}
+
+void LogCacheBudget(const ServerLog& logger, const ServeOptions& options, const DiskCache& disk) {
+  if (!StoresCheckpoints(options)) {
+    logger->info("no prefix cache: --cache-ram or --ctx-checkpoints is 0");
+    return;
+  }
+  const size_t ram_bytes = CacheRamBytes(options);
+  std::string line =
+      "prefix cache: " + (ram_bytes == SIZE_MAX ? std::string("memory without a limit")
+                                                : GibText(ram_bytes) + " GiB of memory");
+  if (disk.store != nullptr) {
+    line +=
+        ", " + GibText(disk.store->stats().bytes_max) + " GiB of disk in " + CacheFolderOf(options);
+  }
+  logger->info("{}", line);
 }
 
 }  // namespace cairn

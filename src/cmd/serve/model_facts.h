@@ -1,4 +1,5 @@
-// LogModelFacts: the lines of a start that say what the model's memory allows and how it is used.
+// The lines of a start that say what the model's memory allows, how it is used, and how much room
+// the cache has.
 
 #ifndef CAIRN_CMD_SERVE_MODEL_FACTS_H_
 #define CAIRN_CMD_SERVE_MODEL_FACTS_H_
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "base/tokens.h"
+#include "cmd/serve/disk_cache.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/server_log.h"
 #include "engine/engine.h"
@@ -15,6 +17,9 @@ namespace cairn {
 // `reuse`: the mode in use, which may differ from the options'.
 void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,
                    const std::string& reuse, const Tokens& message_starts);
+
+// Logs how much memory and disk the cache may take.
+void LogCacheBudget(const ServerLog& logger, const ServeOptions& options, const DiskCache& disk);
 
 }  // namespace cairn
 

@@ -19,6 +19,7 @@
 #include "base/number_text.h"
 #include "base/process/try_work.h"
 #include "cache/resume.h"
+#include "cmd/cache/cache_folder.h"
 #include "cmd/environment_flags.h"
 #include "cmd/progress_line.h"
 #include "cmd/rpc/lost_worker.h"
@@ -97,6 +98,7 @@ class ServeRun {
     const double started_ms = clock_.NowMs();
     if (Status fetched = Fetch(); !fetched) return fetched;
     if (Status loaded = LoadModel(); !loaded) return loaded;
+    FitCacheToMemory(&options_);
     if (Status parsed = ParseTemplate(); !parsed) return parsed;
     FallBackWithoutGrid(&*policies);
     SchedulerOptions scheduling = ToSchedulerOptions(options_, policies->reuse);
@@ -139,6 +141,7 @@ class ServeRun {
     MakeSlotFiles();
     MakeService(*policies);
     logger_->info("{}", engine_->devices_text());
+    LogCacheBudget(logger_, options_, disk_);
     LogModelFacts(logger_, *engine_, options_, served_.model.reuse, scheduling.message_starts);
     BeginService();
     SayReady(clock_.NowMs() - started_ms);  // a router sends requests from then on
@@ -233,6 +236,10 @@ class ServeRun {
   }
 
   Status ReadKeys() {
+    // Now, and not when the model is loaded.
+    const auto sealed = MakeCacheFs(options_.cache_key_file, {});
+    if (!sealed) return tl::unexpected(sealed.error());
+    WarnOfReaders(logger_, "--cache-key-file", options_.cache_key_file);
     const auto texts = KeysOf(options_);
     if (!texts) return tl::unexpected(texts.error());
     auto keys = ApiKeys::Make(*texts);
@@ -331,7 +338,6 @@ class ServeRun {
     served_.model.version = CAIRN_VERSION;
     served_.model.id_tag = BeginRoutedChild();
     served_.refusals.SetIdTag(served_.model.id_tag);
-    served_.disk_bytes_max = static_cast<uint64_t>(options_.cache_disk_gib * kBytesPerGib);
     served_.model.placement = PlacementNames(options_);
     served_.model.reuse = options_.reuse;
     served_.model.started_unix_s = NowUnixS();

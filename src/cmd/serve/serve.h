@@ -77,10 +77,11 @@ struct ServeOptions {
   bool cut_at_messages = true;
   size_t cache_reuse = 0;  // 0 if no chunks are moved
   bool context_shift = false;
-  std::string cache_folder;         // empty for DefaultCacheFolder()
-  double cache_disk_gib = 32;       // 0 for no disk tier
-  size_t disk_write_mib_s = 0;      // 0 for no limit
-  double disk_write_gib_day = 512;  // 0 for no limit
+  std::string cache_folder;              // empty for DefaultCacheFolder()
+  std::optional<double> cache_disk_gib;  // 0 for no disk tier; not given: what fits the device
+  size_t disk_write_mib_s = 0;           // 0 for no limit
+  double disk_write_gib_day = 512;       // 0 for no limit
+  std::string cache_key_file;            // empty: the files are not sealed
   double save_after_ms = 300;
   std::string codec = "raw";
   int64_t shutdown_timeout_s = 30;

@@ -156,9 +156,9 @@ Status RemoteFetcher::WriteToFolder(const ObjectHeader& header, ByteSpan file) c
     return Fail(ErrorCode::kNoSpace, "it is larger than --cache-disk");
   }
   if (Status made = options_->fs->MakeFolders(folder); !made) return made;
-  const auto free = options_->fs->FreeBytes(folder);
-  if (!free) return tl::unexpected(free.error());
-  if (*free < options_->reserve_bytes + file.size()) {
+  const auto space = options_->fs->SpaceOf(folder);
+  if (!space) return tl::unexpected(space.error());
+  if (space->free_bytes < options_->reserve_bytes + file.size()) {
     return Fail(ErrorCode::kNoSpace, "\"" + folder + "\": the device is full");
   }
   return PutFile(options_->fs, folder, ObjectFileName(NameOf(header)), file);

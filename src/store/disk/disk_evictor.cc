@@ -23,9 +23,8 @@ DiskEvictor::Room DiskEvictor::MakeRoom(const DiskEntry* incoming) {
   }
   std::unique_ptr<FileLock> lock;
   for (int plan = 0; plan < kPlansMax && !listing_->stopped(); ++plan) {
-    const uint64_t over = listing_->bytes() > listing_->options().bytes_max
-                              ? listing_->bytes() - listing_->options().bytes_max
-                              : 0;
+    const uint64_t bytes_max = listing_->budget().bytes_max();
+    const uint64_t over = listing_->bytes() - std::min(listing_->bytes(), bytes_max);
     const uint64_t needed = std::max(over, reserve_lacks);
     if (needed == 0) return Room::kMade;
     const auto chosen = listing_->index().ToFree(needed, incoming, listing_->options().now_ns(),
@@ -50,10 +49,11 @@ DiskEvictor::Room DiskEvictor::MakeRoom(const DiskEntry* incoming) {
 }
 
 Result<uint64_t> DiskEvictor::ReserveLacks(uint64_t bytes) const {
-  Result<uint64_t> free = listing_->fs().FreeBytes(listing_->PathOf(listing_->own_model()));
-  if (!free) return free;
-  const uint64_t left = *free > bytes ? *free - bytes : 0;
-  const uint64_t lacks_bytes = *free > bytes ? 0 : bytes - *free;
+  const auto space = listing_->fs().SpaceOf(listing_->PathOf(listing_->own_model()));
+  if (!space) return tl::unexpected(space.error());
+  const uint64_t free = space->free_bytes;
+  const uint64_t left = free > bytes ? free - bytes : 0;
+  const uint64_t lacks_bytes = free > bytes ? 0 : bytes - free;
   const uint64_t lacks_reserve =
       left < listing_->options().reserve_bytes ? listing_->options().reserve_bytes - left : 0;
   return lacks_bytes + lacks_reserve;

@@ -62,7 +62,7 @@ bool IsTempFile(std::string_view file) {
 
 bool IsNewer(const Fs& fs, const std::string& path) {
   const Result<Bytes> begin = fs.Read(path, 0, kFrontBytesMin);
-  if (!begin) return false;
+  if (!begin) return begin.error().code == ErrorCode::kUnsupported;
   const Result<size_t> size = FrontBytes(*begin);
   return !size && size.error().code == ErrorCode::kUnsupported;
 }

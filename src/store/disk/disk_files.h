@@ -40,7 +40,8 @@ struct Front {
 Result<Front> ReadFront(const Fs& fs, const std::string& path_of_model, const ObjectName& name,
                         uint64_t file_bytes);
 
-// Whether the file is an object of a newer version. Also false if it cannot be read.
+// Whether the file is an object of a newer version, or sealed with another key. Also false if it
+// cannot be read.
 bool IsNewer(const Fs& fs, const std::string& path);
 
 struct WholeObject {

@@ -20,7 +20,8 @@ DiskFolder::DiskFolder(Fs* fs, const DiskStoreOptions& options, DiskTrouble* tro
 bool DiskFolder::Scan() {
   const std::optional<bool> has_own_folder = scanner_.Scan();
   writer_.OnScanned(has_own_folder.value_or(true));
-  if (!has_own_folder || bytes() <= listing_.options().bytes_max) return true;
+  listing_.LookAtDevice();
+  if (!has_own_folder || bytes() <= bytes_max()) return true;
   return evictor_.MakeRoom(nullptr) != DiskEvictor::Room::kLocked;
 }
 
@@ -52,7 +53,7 @@ void DiskFolder::Lost(const ObjectName& name) {
 void DiskFolder::Adopt(const ObjectName& name) {
   const DiskEntry* const known = listing_.index().Find(listing_.own_model(), name);
   if (known == nullptr || listing_.IsMended(*known)) listing_.AddFoundNow(name);
-  if (bytes() > listing_.options().bytes_max) evictor_.MakeRoom(nullptr);
+  if (bytes() > bytes_max()) evictor_.MakeRoom(nullptr);
 }
 
 void DiskFolder::Touch(const DiskQueue::Touches& touches) {

@@ -62,6 +62,8 @@ class DiskFolder {
   Counts counts() const;
   // True if writing is suspended until the next scan.
   bool refusing() const { return writer_.refusing(); }
+  // See DiskBudget.
+  uint64_t bytes_max() const { return listing_.budget().bytes_max(); }
   // The size of all known files in the folder.
   uint64_t bytes() const { return listing_.bytes(); }
   // See DiskListing.

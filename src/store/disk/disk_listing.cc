@@ -31,6 +31,7 @@ DiskListing::DiskListing(Fs* fs, const DiskStoreOptions& options, DiskTrouble* t
                          std::function<bool()> stopped)
     : fs_(fs),
       options_(options),
+      budget_(options.bytes_max),
       own_model_(ToText(options.fingerprint)),
       temp_prefix_(TempPrefix(this, options.now_ns())),
       trouble_(trouble),
@@ -172,6 +173,22 @@ std::optional<ObjectHeader> DiskListing::HeaderOf(Untold untold) {
   // The next scan looks at the file again.
   index_.Erase(own_model_, untold.name);
   return std::nullopt;
+}
+
+void DiskListing::LookAtDevice() {
+  if (!budget_.fits_device()) return;
+  const auto space = fs_->SpaceOf(options_.folder);
+  // Without a folder there is nothing to hold to a budget.
+  if (!space) return;
+  const bool was_shrunk = budget_.is_shrunk();
+  budget_.LookAt(*space, bytes());
+  if (budget_.is_shrunk() == was_shrunk || !options_.log) return;
+  const std::string size = std::to_string(budget_.bytes_max() >> 20) + " MiB";
+  options_.log(LogLevel::kInfo, was_shrunk
+                                    ? "disk cache: the device has room again; the budget is " + size
+                                    : "disk cache: other files fill the device; the budget shrinks "
+                                      "to half of what they leave, " +
+                                          size + ". --cache-disk names a fixed one");
 }
 
 Status DiskListing::Sync() {

@@ -20,6 +20,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "store/disk/disk_index.h"
+#include "store/disk/disk_limits.h"
 #include "store/disk/disk_store.h"
 #include "store/disk/disk_trouble.h"
 
@@ -33,6 +34,7 @@ class DiskListing {
 
   Fs& fs() const { return *fs_; }
   const DiskStoreOptions& options() const { return options_; }
+  const DiskBudget& budget() const { return budget_; }
   DiskTrouble& trouble() const { return *trouble_; }
   bool stopped() const { return stopped_(); }
   // The folder name of the model whose objects this process reads and writes.
@@ -83,6 +85,8 @@ class DiskListing {
 
   // The folder may hold objects whose names are not on the device yet.
   void MarkUnsynced() { unsynced_ = true; }
+  // Fits the budget to the device, and logs when others leave less of it.
+  void LookAtDevice();
   // Syncs the folder if it must be, so that the names of all objects are on the device.
   Status Sync();
 
@@ -102,6 +106,7 @@ class DiskListing {
 
   Fs* const fs_;
   const DiskStoreOptions options_;
+  DiskBudget budget_;
   const std::string own_model_;
   const std::string temp_prefix_;
   DiskTrouble* const trouble_;

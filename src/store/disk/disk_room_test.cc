@@ -120,10 +120,33 @@ TEST_F(DiskRoom, LeavesTheDeviceItsReserve) {
   ASSERT_TRUE(store.Put(cheap, PayloadOf(1000)));
   ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, 2), 2000), PayloadOf(1000)));
   EXPECT_FALSE(IsThere(NameOf(cheap)));
-  EXPECT_EQ(fs_.FreeBytes(kFolder).value(), 10'000u);
+  EXPECT_EQ(fs_.SpaceOf(kFolder)->free_bytes, 10'000u);
   EXPECT_TRUE(store.Put(Snapshot(TokensOf(10, 3), 100), PayloadOf(1000)));
-  EXPECT_EQ(fs_.FreeBytes(kFolder).value(), 10'000u);
+  EXPECT_EQ(fs_.SpaceOf(kFolder)->free_bytes, 10'000u);
   EXPECT_EQ(store->stats().objects, 2u);
+}
+
+TEST_F(DiskRoom, WithoutANamedBudgetMakesRoomForOtherFilesOnTheDevice) {
+  DiskStoreOptions options = Options();
+  options.bytes_max = std::nullopt;
+  options.reserve_bytes = 0;
+  constexpr uint64_t kObject = kFront + 1000;
+  fs_.SetCapacity(100 * kObject);
+  ASSERT_TRUE(fs_.MakeFolders(kFolder));
+  SteppedStore store(&fs_, options);
+  store.Settle();
+  EXPECT_EQ(store->stats().bytes_max, 10 * kObject);
+  for (Token i = 0; i < 8; ++i) {
+    ASSERT_TRUE(store.Put(Snapshot(TokensOf(10, i), 100 + i), PayloadOf(1000)));
+  }
+  fs_.Put("/other/file", Bytes(88 * kObject));
+  store.Rescan();
+  EXPECT_EQ(store->stats().bytes_max, 6 * kObject);
+  EXPECT_EQ(store->stats().bytes, 6 * kObject);
+  EXPECT_FALSE(IsThere(NameOf(Snapshot(TokensOf(10, 0), 100)))) << "it was worth least";
+  ASSERT_TRUE(fs_.Remove("/other/file"));
+  store.Rescan();
+  EXPECT_EQ(store->stats().bytes_max, 10 * kObject);
 }
 
 TEST_F(DiskRoom, TriesAgainWhileAnotherProcessEvictsAndThenLetsItBe) {

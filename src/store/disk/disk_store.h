@@ -53,9 +53,10 @@ namespace cairn {
 
 struct DiskStoreOptions {
   std::string folder;
-  Fingerprint fingerprint;                     // of the objects that this process reads and writes
-  uint64_t bytes_max = uint64_t{32} << 30;     // budget for all objects in the folder, of every
-                                               // model
+  Fingerprint fingerprint;  // of the objects that this process reads and writes
+  // Budget for all objects in the folder, of every model; nullopt for one that fits the device
+  // (store/disk/disk_limits.h).
+  std::optional<uint64_t> bytes_max = {};
   uint64_t reserve_bytes = uint64_t{1} << 30;  // free space of the device that is never used
   uint64_t queue_bytes_max = uint64_t{1} << 30;
   // Limit for the headers in one News::found. The headers of a full folder take gigabytes, mostly

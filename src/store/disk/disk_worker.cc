@@ -48,6 +48,7 @@ DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
       folder_(fs, options_, &trouble_, [this] { return queue_.stopped(); }),
       limit_(options_.day_bytes_max) {
   CHECK(options_.scan_interval_s > 0 && options_.found_bytes_max > 0);
+  stats_.bytes_max = folder_.bytes_max();
   if (options_.trouble) trouble_.Note(*options_.trouble);
 }
 
@@ -221,7 +222,6 @@ DiskStore::Stats DiskWorker::stats() const {
   const DiskTrouble::Counts trouble = trouble_.counts();
   const std::lock_guard<std::mutex> guard(mutex_);
   DiskStore::Stats stats = stats_;
-  stats.bytes_max = options_.bytes_max;
   stats.corrupt = trouble.corrupt;
   stats.errors = trouble.errors;
   stats.unsynced_bytes = queue_.bytes();
@@ -300,6 +300,7 @@ void DiskWorker::Publish() {
     MoveTo(&events_.vanished, &events.vanished);
     stats_.objects = folder_.objects();
     stats_.bytes = folder_.bytes();
+    stats_.bytes_max = folder_.bytes_max();
     stats_.other_bytes = folder_.other_bytes();
     stats_.written = folder_.counts().written;
     stats_.evicted = folder_.counts().evicted;

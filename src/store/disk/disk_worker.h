@@ -20,10 +20,10 @@
 
 #include "base/fs.h"
 #include "store/disk/disk_folder.h"
+#include "store/disk/disk_limits.h"
 #include "store/disk/disk_queue.h"
 #include "store/disk/disk_store.h"
 #include "store/disk/disk_trouble.h"
-#include "store/disk/write_limit.h"
 
 namespace cairn {
 

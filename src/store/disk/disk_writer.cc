@@ -199,11 +199,11 @@ Status DiskWriter::WriteTemp(const std::string& path, const Job& job) {
   if (!writer) return tl::unexpected(writer.error());
   Status status = AppendAll(writer->get(), job.front);
   if (status) status = AppendAll(writer->get(), PayloadOf(job));
+  if (status) status = (*writer)->Sync();
   if (status) {
     // By the store's clock, not the file server's. If this fails, the rank is slightly off.
     const Status set = listing_->fs().SetTime(path, listing_->options().now_ns());
     if (!set) listing_->trouble().Note(set.error());
-    status = (*writer)->Sync();
   }
   const Status closed = (*writer)->Close();
   return status ? closed : status;
@@ -234,8 +234,8 @@ void DiskWriter::Abort(const Job& job) {
 }
 
 void DiskWriter::FailedFull(const Job& job) {
-  const Result<uint64_t> free = listing_->fs().FreeBytes(listing_->PathOf(listing_->own_model()));
-  const uint64_t free_mib = free ? *free >> 20 : 0;
+  const auto space = listing_->fs().SpaceOf(listing_->PathOf(listing_->own_model()));
+  const uint64_t free_mib = space ? space->free_bytes >> 20 : 0;
   Failed(job,
          Error{ErrorCode::kNoSpace, "\"" + listing_->options().folder + "\": the device has " +
                                         std::to_string(free_mib) + " MiB left, of which " +

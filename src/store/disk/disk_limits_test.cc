@@ -1,4 +1,4 @@
-#include "store/disk/write_limit.h"
+#include "store/disk/disk_limits.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,49 @@
 namespace cairn {
 namespace {
 
+constexpr uint64_t kGib = uint64_t{1} << 30;
 constexpr int64_t kHourNs = 3600 * test::kSecondNs;
 constexpr int64_t kNoonNs = 500'000 * kHourNs;
+
+TEST(DiskBudget, IsATenthOfTheRoomOr32GibWhereAFifthStaysFree) {
+  EXPECT_EQ(DiskBudget::Fitting(1000 * kGib, 2000 * kGib), 100 * kGib);
+  EXPECT_EQ(DiskBudget::Fitting(200 * kGib, 500 * kGib), 32 * kGib);
+  EXPECT_EQ(DiskBudget::Fitting(132 * kGib, 500 * kGib), 32 * kGib)
+      << "a fifth is left to the byte";
+  EXPECT_EQ(DiskBudget::Fitting(130 * kGib, 500 * kGib), 13 * kGib);
+  EXPECT_EQ(DiskBudget::Fitting(20 * kGib, 40 * kGib), 2 * kGib);
+  EXPECT_EQ(DiskBudget::Fitting(0, 40 * kGib), 0u);
+}
+
+TEST(DiskBudget, CountsTheFolderAsFreeSoThatARestartChoosesTheSame) {
+  DiskBudget first(std::nullopt);
+  first.LookAt({1000 * kGib, 2000 * kGib}, 0);
+  DiskBudget restarted(std::nullopt);
+  restarted.LookAt({910 * kGib, 2000 * kGib}, 90 * kGib);
+  EXPECT_EQ(first.bytes_max(), 100 * kGib);
+  EXPECT_EQ(restarted.bytes_max(), 100 * kGib);
+}
+
+TEST(DiskBudget, ShrinksToHalfOfWhatOthersLeaveAndGrowsNoFurtherThanItWas) {
+  DiskBudget budget(std::nullopt);
+  budget.LookAt({1000 * kGib, 2000 * kGib}, 0);
+  budget.LookAt({120 * kGib, 2000 * kGib}, 80 * kGib);
+  EXPECT_EQ(budget.bytes_max(), 100 * kGib);
+  EXPECT_FALSE(budget.is_shrunk());
+  budget.LookAt({20 * kGib, 2000 * kGib}, 80 * kGib);
+  EXPECT_EQ(budget.bytes_max(), 50 * kGib);
+  EXPECT_TRUE(budget.is_shrunk());
+  budget.LookAt({1900 * kGib, 2000 * kGib}, 50 * kGib);
+  EXPECT_EQ(budget.bytes_max(), 100 * kGib);
+  EXPECT_FALSE(budget.is_shrunk());
+}
+
+TEST(DiskBudget, ThatTheUserNamedStaysWhateverTheDeviceHas) {
+  DiskBudget budget(5 * kGib);
+  budget.LookAt({1 * kGib, 2000 * kGib}, 4 * kGib);
+  EXPECT_EQ(budget.bytes_max(), 5 * kGib);
+  EXPECT_FALSE(budget.is_shrunk());
+}
 
 TEST(WriteLimit, CountsTheHourAndThe23BeforeIt) {
   WriteLimit limit(0);
