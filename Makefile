@@ -46,6 +46,10 @@ fuzz-api: setup ## Made-up requests against docs/openapi.yaml (FUZZ_SECONDS=300,
 	@scripts/build.sh cairn cairn-lab
 	@scripts/fuzz_api.sh
 
+jinja: setup-dev ## Templates beside Python's jinja2, byte for byte (CASES=20000)
+	@scripts/build.sh jinja_differential_test
+	@CAIRN_JINJA_CASES=$(or $(CASES),20000) build/tests/jinja_differential_test
+
 fuzz: setup-dev ## Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
 	@scripts/fuzz.sh $(TARGETS)
 
@@ -113,7 +117,7 @@ bench-remote: setup ## What the remote tier gives and costs, into docs/remote_be
 	@scripts/bench_remote.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
 	  $(if $(PARTS),--parts $(PARTS)) $(if $(QUICK),--quick)
 
-bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md (TOKENS=n)
+bench-resume: setup ## How long a conversation takes to go on after a restart, into docs/resume.md (TOKENS="n n")
 	@scripts/build.sh cairn cairn-lab fault_library
 	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
 	  $(if $(QUICK),--quick) \

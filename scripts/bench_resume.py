@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 """Measures how long a conversation takes to resume after a restart. Called by `make bench-resume`.
 
-    bench_resume.py [--cairn FILE] [--model FILE] [--tokens N] [--repeat N] [--out FILE]
-                    [--disk-read-mib-s N] [--quick]
+    bench_resume.py [--cairn FILE] [--model FILE] [--tokens N...] [--repeat N] [--restarts N]
+                    [--out FILE] [--disk-read-mib-s N] [--quick]
 
-A server prefills one conversation. Its next turn is then sent to a server that has prefilled
-nothing (cold), to the same server (warm), and to a restarted server, with the files still in the
-system's page cache, without them, and with a disk that reads so many MiB a second
+A run prefills one conversation on a new server (cold), which then answers its next turns (warm) and
+stops. The turn after those is sent to a new server on each copy of its cache folder: with the files
+still in the system's page cache, without them, and with a disk that reads so many MiB a second
 (tests/fault_library.cc makes it slow), once at once and once when the server had the time to load
-its latest conversations. llama-server does the same beside it; its slot is saved and
-restored by hand. Times are those of a whole request for one token, as its client sees them;
-llama-server's time includes the restore of its slot. The page has the medians of several runs and
-their ratios to warm.
+its latest conversations. llama-server does the same beside it; its slot is saved and restored by
+hand. Times are those of a whole request for one token, as its client sees them; llama-server's time
+includes the restore of its slot. The page has the medians of all turns and restarts and their
+ratios to warm.
 """
 
 import argparse
@@ -30,6 +30,7 @@ from bench_server import ROOT, Server, fail, made_model, peer_command  # noqa: E
 WORK = ROOT / "build" / "bench-resume"
 FAULT_LIBRARY = ROOT / "build" / "tests" / "libfault_library.so"
 LOADED_S = 5
+LONG_TOKENS = 100000
 
 
 def prompt(tokens: int, seed: int) -> str:
@@ -39,26 +40,33 @@ def prompt(tokens: int, seed: int) -> str:
 
 
 class Conversation:
-    """A conversation of two turns, as its client has it."""
+    """A conversation as its client has it: a long first turn and short ones after it."""
 
     def __init__(self, tokens: int, seed: int):
         self._messages = [{"role": "system", "content": prompt(tokens, seed)},
                           {"role": "user", "content": "What does it say?"}]
 
     def begin(self, server: Server):
-        reply = server.post("/v1/chat/completions", self._body(24))
+        """Milliseconds until the first token, and the tokens prefilled; then the whole answer."""
+        found = self._ask(server, 1)[:2]
+        self.answer(server)
+        return found
+
+    def answer(self, server: Server):
+        reply = self._ask(server, 24)[2]
         self._messages += [reply["choices"][0]["message"],
                            {"role": "user", "content": "And what does that mean, in short?"}]
 
     def go_on(self, server: Server):
         """Milliseconds of the next turn, and the tokens that it prefilled."""
-        begin = time.monotonic()
-        reply = server.post("/v1/chat/completions", self._body(1))
-        return (time.monotonic() - begin) * 1000, reply["timings"]["prompt_n"]
+        return self._ask(server, 1)[:2]
 
-    def _body(self, tokens_max: int) -> dict:
-        return {"messages": self._messages, "max_tokens": tokens_max, "temperature": 0,
-                "cache_prompt": True}
+    def _ask(self, server: Server, tokens_max: int):
+        begin = time.monotonic()
+        reply = server.post("/v1/chat/completions",
+                            {"messages": self._messages, "max_tokens": tokens_max,
+                             "temperature": 0, "cache_prompt": True})
+        return (time.monotonic() - begin) * 1000, reply["timings"]["prompt_n"], reply
 
 
 def drop_from_page_cache(folder: Path):
@@ -70,13 +78,28 @@ def drop_from_page_cache(folder: Path):
 
 
 class Play:
-    def __init__(self, args, seed: int):
-        self._args, self._seed = args, seed
-        self._cache = WORK / "cache"
-        common = ["-m", str(args.model), "-c", str(2 * args.tokens + 4096), "--parallel", "1"]
+    """One run: a prefill on each server, and what follows from it. `seen` is called with the kind of
+    each figure, milliseconds and tokens prefilled."""
+
+    def __init__(self, args, tokens: int, seed: int, seen):
+        self._args, self._tokens, self._seed, self._seen = args, tokens, seed, seen
+        self._cache, self._saved = WORK / "cache", WORK / "saved"
+        common = ["-m", str(args.model), "-c", str(2 * tokens + 4096), "--parallel", "1"]
         self._ours = [str(args.cairn), "serve", *common, "--cache-dir", str(self._cache)]
         self._peer, self._peer_folder = args.peer
         self._peer = [*self._peer, *common, "--slot-save-path", f"{WORK}/"]
+
+    def run(self):
+        conversation = self._play_ours()
+        for _ in range(self._args.restarts):
+            self._restart(conversation, "restarted", self._serve)
+            self._restart(conversation, "restarted_dropped", self._serve, self._drop)
+            self._restart(conversation, "restarted_slow_disk", self._serve_with_slow_disk)
+            self._restart(conversation, "restarted_slow_disk_later", self._serve_with_slow_disk,
+                          lambda: time.sleep(LOADED_S))
+        for folder in (self._cache, self._saved):
+            shutil.rmtree(folder)
+        self._play_peer()
 
     def _serve(self, environment: dict | None = None) -> Server:
         return Server(self._ours, ROOT, WORK / "cairn.log", environment)
@@ -85,88 +108,50 @@ class Play:
         return self._serve({"LD_PRELOAD": str(FAULT_LIBRARY),
                             "CAIRN_FAULT_READ_MIB_S": str(self._args.disk_read_mib_s)})
 
-    def cold(self):
-        """The next turn on a server that has prefilled nothing of it."""
-        conversation = self._begun()
-        shutil.rmtree(self._cache)
-        server = self._serve()
-        found = conversation.go_on(server)
-        server.stop()
-        return found
-
-    def warm(self):
-        shutil.rmtree(self._cache, ignore_errors=True)
-        server = self._serve()
-        conversation = Conversation(self._args.tokens, self._seed)
-        conversation.begin(server)
-        found = conversation.go_on(server)
-        server.stop()
-        return found
-
-    def _begun(self) -> Conversation:
-        shutil.rmtree(self._cache, ignore_errors=True)
-        server = self._serve()
-        conversation = Conversation(self._args.tokens, self._seed)
-        conversation.begin(server)
-        server.wait_until_saved()
-        server.stop()
-        return conversation
-
-    def _go_on_after_restart(self, serve, meanwhile=lambda: None):
-        """`meanwhile` is done between the start of the new server and the turn."""
-        conversation = self._begun()
-        server = serve()
-        meanwhile()
-        found = conversation.go_on(server)
-        server.stop()
-        return found
-
-    def restarted(self):
-        return self._go_on_after_restart(self._serve)
-
-    def restarted_dropped(self):
-        return self._go_on_after_restart(self._serve, lambda: drop_from_page_cache(self._cache))
-
-    def restarted_slow_disk(self):
-        return self._go_on_after_restart(self._serve_with_slow_disk)
-
-    def restarted_slow_disk_later(self):
-        return self._go_on_after_restart(self._serve_with_slow_disk, lambda: time.sleep(LOADED_S))
-
     def _serve_peer(self) -> Server:
         return Server(self._peer, self._peer_folder, WORK / "llama-server.log")
 
-    def peer_warm(self):
-        server = self._serve_peer()
-        conversation = Conversation(self._args.tokens, self._seed)
-        conversation.begin(server)
-        found = conversation.go_on(server)
-        server.stop()
-        return found
+    def _drop(self):
+        drop_from_page_cache(self._cache)
 
-    def peer_restored(self):
-        server = self._serve_peer()
-        conversation = Conversation(self._args.tokens, self._seed)
-        conversation.begin(server)
-        server.post("/slots/0?action=save", {"filename": "slot.bin"})
-        server.stop()
-        server = self._serve_peer()
-        begin = time.monotonic()
-        server.post("/slots/0?action=restore", {"filename": "slot.bin"})
-        restore_ms = (time.monotonic() - begin) * 1000
-        ms, read = conversation.go_on(server)
-        server.stop()
-        return ms + restore_ms, read
+    def _play_ours(self) -> Conversation:
+        """Cold and warm. Returns the conversation; `saved` is what the server left of it."""
+        for folder in (self._cache, self._saved):
+            shutil.rmtree(folder, ignore_errors=True)
+        with self._serve() as server:
+            conversation = Conversation(self._tokens, self._seed)
+            self._seen("cold", *conversation.begin(server))
+            self._go_on(conversation, server, "warm")
+        self._cache.rename(self._saved)
+        return conversation
 
-    def peer_restarted(self):
-        server = self._serve_peer()
-        conversation = Conversation(self._args.tokens, self._seed)
-        conversation.begin(server)
-        server.stop()
-        server = self._serve_peer()
-        found = conversation.go_on(server)
-        server.stop()
-        return found
+    def _go_on(self, conversation: Conversation, server: Server, kind: str):
+        """The turns that follow on the same server."""
+        for _ in range(self._args.restarts):
+            self._seen(kind, *conversation.go_on(server))
+            conversation.answer(server)
+
+    def _restart(self, conversation, kind: str, serve, meanwhile=lambda: None):
+        """`meanwhile` is done between the start of the new server and the turn."""
+        shutil.rmtree(self._cache, ignore_errors=True)
+        shutil.copytree(self._saved, self._cache)
+        with serve() as server:
+            meanwhile()
+            self._seen(kind, *conversation.go_on(server))
+
+    def _play_peer(self):
+        with self._serve_peer() as server:
+            conversation = Conversation(self._tokens, self._seed)
+            self._seen("peer_cold", *conversation.begin(server))
+            self._go_on(conversation, server, "peer_warm")
+            server.post("/slots/0?action=save", {"filename": "slot.bin"})
+        for _ in range(self._args.restarts):
+            with self._serve_peer() as server:
+                begin = time.monotonic()
+                server.post("/slots/0?action=restore", {"filename": "slot.bin"})
+                restore_ms = (time.monotonic() - begin) * 1000
+                ms, read = conversation.go_on(server)
+                self._seen("peer_restored", ms + restore_ms, read)
 
 
 KINDS = {
@@ -177,9 +162,9 @@ KINDS = {
     "restarted_slow_disk": "Cairn, restarted, a disk of {} MiB/s",
     "restarted_slow_disk_later": "Cairn, restarted, a disk of {} MiB/s, asked " +
                                  f"{LOADED_S} s after the start",
+    "peer_cold": "llama-server, cold or restarted",
     "peer_warm": "llama-server, warm",
     "peer_restored": "llama-server, restarted, slot saved and restored by hand",
-    "peer_restarted": "llama-server, restarted",
 }
 
 
@@ -188,30 +173,53 @@ def parsed():
     parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn")
     parser.add_argument("--lab", type=Path, default=ROOT / "build" / "cairn-lab")
     parser.add_argument("--model", type=Path)
-    parser.add_argument("--tokens", type=int)
+    parser.add_argument("--tokens", type=int, nargs="+")
     parser.add_argument("--repeat", type=int)
+    parser.add_argument("--restarts", type=int, default=3)
     parser.add_argument("--disk-read-mib-s", type=int, default=50)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--quick", action="store_true", help="does the chain work? A minute.")
     args = parser.parse_args()
-    args.tokens = args.tokens or (2000 if args.quick else 20000)
-    args.repeat = args.repeat or (1 if args.quick else 5)
+    args.tokens = args.tokens or [2000 if args.quick else 20000]
     args.out = args.out or (WORK / "resume.md" if args.quick else ROOT / "docs" / "resume.md")
     return args
 
 
-def page(args, medians: dict) -> str:
-    warm = medians["warm"][0]
-    rows = [f"| {title.format(args.disk_read_mib_s)} | {medians[kind][0]:.0f} | "
-            f"{medians[kind][0] / warm:.2f} | {medians[kind][1]:.0f} |"
-            for kind, title in KINDS.items()]
-    return "\n".join([
-        "# Resuming after a restart", "",
-        "Written by `make bench-resume`. A conversation of about "
-        f"{args.tokens:,} tokens on `{args.model.name}` continues with one more turn. The figures "
-        f"are medians of {args.repeat} runs.",
-        "", "| server | TTFT in ms | times warm | tokens prefilled |", "| --- | --: | --: | --: |",
-        *rows, ""])
+def counted(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
+
+
+def runs_of(args, tokens: int) -> int:
+    """A long conversation is prefilled once: that alone takes minutes."""
+    return args.repeat or (1 if args.quick or tokens >= LONG_TOKENS else 3)
+
+
+def medians(args, tokens: int) -> dict:
+    """Plays the runs. Of each kind: milliseconds and tokens prefilled."""
+    figures = {kind: [] for kind in KINDS}
+    runs = runs_of(args, tokens)
+    for run in range(runs):
+        def seen(kind: str, ms: float, read: int, run=run):
+            figures[kind].append((ms, read))
+            title = KINDS[kind].format(args.disk_read_mib_s)
+            print(f"[{run + 1}/{runs}] {title}: {ms:.0f} ms, {read} tokens prefilled", flush=True)
+
+        Play(args, tokens, run, seen).run()
+    return {kind: (statistics.median(ms for ms, _ in seen),
+                   statistics.median(read for _, read in seen))
+            for kind, seen in figures.items()}
+
+
+def table(args, tokens: int, found: dict) -> list:
+    warm = found["warm"][0]
+    return ["", f"## {tokens:,} tokens", "",
+            f"Medians of {counted(runs_of(args, tokens), 'run')} with "
+            f"{counted(args.restarts, 'turn')} and {counted(args.restarts, 'restart')} of each "
+            "kind in it.", "",
+            "| server | TTFT in ms | times warm | tokens prefilled |", "| --- | --: | --: | --: |",
+            *(f"| {title.format(args.disk_read_mib_s)} | {found[kind][0]:.0f} | "
+              f"{found[kind][0] / warm:.2f} | {found[kind][1]:.0f} |"
+              for kind, title in KINDS.items())]
 
 
 def main():
@@ -221,21 +229,16 @@ def main():
     args.peer = peer_command() or fail("there is no llama-server to compare with")
     args.model = (args.model or made_model(args.lab, "qwen35", 4)).resolve()
     WORK.mkdir(parents=True, exist_ok=True)
-    figures = {kind: [] for kind in KINDS}
-    for run in range(args.repeat):
-        for kind in KINDS:
-            ms, read = getattr(Play(args, run), kind)()
-            figures[kind].append((ms, read))
-            title = KINDS[kind].format(args.disk_read_mib_s)
-            print(f"[{run + 1}/{args.repeat}] {title}: {ms:.0f} ms, {read} tokens prefilled",
-                  flush=True)
-    medians = {kind: (statistics.median(ms for ms, _ in seen),
-                      statistics.median(read for _, read in seen))
-               for kind, seen in figures.items()}
-    args.out.write_text(page(args, medians))
+    lines = ["# Resuming after a restart", "",
+             f"Written by `make bench-resume`. A conversation on `{args.model.name}` continues with "
+             "one more turn."]
+    for tokens in args.tokens:
+        found = medians(args, tokens)
+        lines += table(args, tokens, found)
+        ratio = found["restarted"][0] / found["warm"][0]
+        print(f"{tokens} tokens, restarted / warm: {ratio:.2f} (goal: 1.1)")
+    args.out.write_text("\n".join([*lines, ""]))
     print(f"written: {args.out}")
-    ratio = medians["restarted"][0] / medians["warm"][0]
-    print(f"restarted / warm: {ratio:.2f} (goal: 1.1)")
 
 
 if __name__ == "__main__":

@@ -104,6 +104,16 @@ asan() {
   scripts/sanitize.sh asan "${programs[@]:0:built}"
 }
 
+# The programs, and of the ordinary lane the tests that the change concerns.
+build_ordinary() {
+  local all programs
+  scripts/build.sh --configure || return 1
+  mapfile -t all < <(lane_programs build ordinary_lane)
+  mapfile -t programs < <(concerned_programs build "${all[@]}")
+  say "build: ${#programs[@]} of ${#all[@]} test programs, those that the change concerns"
+  scripts/build.sh ordinary_lane_others "${programs[@]}"
+}
+
 # The unit and property tests that the change concerns, and the kept cases of the fuzz targets.
 asan_lane() {
   local programs
@@ -188,11 +198,12 @@ in_ci() {
   scripts/setup.sh --browser
   scripts/report.sh --install
   TOOK+=("set-up $SECONDS")
-  step build scripts/build.sh cairn cairn-lab cairn-demo ordinary_lane
+  step build build_ordinary
   step format scripts/format.sh --check
   step lint env CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-90}" scripts/lint.sh --checked
   system_compiler_lane
-  # A program of the other lane is one test here, PROGRAM_NOT_BUILT.
+  # A program of the other lane, or that the change does not concern, is one test here,
+  # PROGRAM_NOT_BUILT.
   step test scripts/test.sh -LE asan-lane --exclude-regex '_NOT_BUILT$'
   asan_lane
   tsan_lane

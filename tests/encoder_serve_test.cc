@@ -29,6 +29,8 @@ std::string WriteEncoder(const std::string& architecture, bool ranks) {
 }
 
 // The command of Debian's llama-server, in the private prefix or installed. Empty if there is none.
+// ggml looks for its kernels where that runs, so both servers compute with those that this test was
+// given (scripts/lib/kernels.sh): those of another CPU round otherwise.
 test::Flags PeerCommand(const test::Flags& flags) {
   const std::string root = CAIRN_SOURCE_DIR;
   if (!std::filesystem::exists(root + "/.deps/prefix/usr/bin/llama-server") &&
@@ -37,7 +39,8 @@ test::Flags PeerCommand(const test::Flags& flags) {
   }
   const std::string script = "ROOT='" + root +
                              "'; cd \"$ROOT\"; source scripts/lib/common.sh; "
-                             "source scripts/lib/peer.sh; find_peer; cd \"$PEER_CWD\"; "
+                             "source scripts/lib/peer.sh; find_peer; "
+                             "cd \"${CAIRN_BACKENDS_DIR:-$PEER_CWD}\"; "
                              "exec \"${PEER[@]}\" \"$@\"";
   return test::Join({"bash", "-c", script, "peer"}, flags);
 }

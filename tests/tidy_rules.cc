@@ -28,10 +28,12 @@ const std::map<std::string, Folders>& AllowedFolders() {
       {"remote", {"base", "store"}},
       {"cache", {"base", "tree", "policy", "store"}},
       {"engine", {"base", "media"}},
-      {"chat", {"base", "media"}},
+      {"jinja", {"base"}},
+      {"chat", {"base", "jinja", "media"}},
       {"sched", {"base", "events", "media", "tree", "policy", "store", "cache", "engine"}},
       {"api",
-       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched"}},
+       {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "jinja", "chat",
+        "sched"}},
       {"http",
        {"base", "events", "media", "tree", "policy", "store", "cache", "engine", "chat", "sched",
         "api"}},
@@ -53,8 +55,8 @@ const std::map<std::string, Folders>& AllowedFolders() {
 
 // A test may include folders that are built before its own, and the laboratory.
 constexpr std::string_view kBuildOrder[] = {
-    "base",   "download", "events", "media", "tree", "policy", "store", "remote", "cache",
-    "engine", "chat",     "sched",  "api",   "http", "router", "trace", "cmd"};
+    "base",   "download", "events", "media", "tree", "policy", "store",  "remote", "cache",
+    "engine", "jinja",    "chat",   "sched", "api",  "http",   "router", "trace",  "cmd"};
 
 size_t BuildRank(std::string_view folder) {
   const auto* const end = std::end(kBuildOrder);
@@ -100,11 +102,6 @@ const std::vector<Library>& Libraries() {
        {"nlohmann/"},
        ".hpp",
        {"src/base/json_text.cc", "src/base/json_test.cc", "testing/events/zmq_consumer.cc"}},
-      {"minja",
-       {"minja/"},
-       ".hpp",
-       {"src/chat/template/chat_template.cc", "src/chat/template/template_functions.cc",
-        "src/chat/template/template_methods.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_text.cc"}},
       {"libzmq", {"zmq"}, ".h", {"src/events/event_sockets", "testing/events/"}},
       {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
@@ -112,8 +109,8 @@ const std::vector<Library>& Libraries() {
        {"openssl/"},
        ".h",
        {"src/api/media/base64.cc", "src/download/content_sum.cc", "src/events/token_ids.cc",
-        "src/http/tls.cc", "src/media/medium.cc", "src/remote/remote_names.cc",
-        "src/remote/seal.cc", "src/remote/valkey/valkey_client.cc",
+        "src/http/tls.cc", "src/media/medium.cc", "src/remote/frame_cipher.cc",
+        "src/remote/remote_names.cc", "src/remote/valkey/valkey_client.cc",
         "testing/base/made_certificate.h", "testing/http/tls_client.h"}},
       {"libcurl",
        {"curl/"},

@@ -238,8 +238,6 @@ TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
   EXPECT_NE(says("lab/client/chat_client.cc", "nlohmann/json.hpp"), "");
   EXPECT_NE(says("testing/base/golden_file.h", "nlohmann/json.hpp"), "");
   EXPECT_EQ(says("src/base/json_text.cc", "nlohmann/json.hpp"), "");
-  EXPECT_NE(says("src/chat/spans/spans.cc", "minja/minja.hpp"), "");
-  EXPECT_EQ(says("src/chat/template/chat_template.cc", "minja/minja.hpp"), "");
   EXPECT_NE(says("src/remote/valkey/valkey_store.cc", "hiredis/hiredis.h"), "");
   EXPECT_EQ(says("src/remote/valkey/valkey_client.cc", "hiredis/hiredis.h"), "");
   EXPECT_NE(says("src/remote/s3/s3_index.cc", "curl/curl.h"), "");

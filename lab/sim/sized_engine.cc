@@ -150,15 +150,14 @@ Result<Bytes> SizedEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
 }
 
 Status SizedEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> /*parts*/,
-                             size_t position, ByteSpan snapshot) {
-  CHECK(keep <= At(seq).end);
+                             size_t position, std::optional<ByteSpan> snapshot) {
   cells_.SetTokens(static_cast<size_t>(seq), keep);
   if (!HasRoomFor(position - keep)) {
     Clear(seq);
     return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   }
   GiveBack((position - keep) * traits_.kv_bytes_per_token +
-           (snapshot.empty() ? 0 : ClaimedBytes(snapshot)));
+           (snapshot && !snapshot->empty() ? ClaimedBytes(*snapshot) : 0));
   SetTo(seq, position);
   return {};
 }

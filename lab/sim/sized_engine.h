@@ -66,7 +66,7 @@ class SizedEngine final : public Engine {
   void Clear(SeqId seq) override;
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                  ByteSpan snapshot) override;
+                  std::optional<ByteSpan> snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override;

@@ -415,8 +415,8 @@ void AddCacheRoutes(HttpServer* server, Served* served) {
   const auto add = [&](const char* method, const char* path, ServiceHandler handler) {
     server->Handle(method, path, WhenLoaded(served, std::move(handler)));
   };
-  add("GET", "/cairn/cache", [served](const ChatService& service, const HttpRequest&) {
-    return ToResponse(CacheBody(service, served->disk_bytes_max));
+  add("GET", "/cairn/cache", [](const ChatService& service, const HttpRequest&) {
+    return ToResponse(CacheBody(service));
   });
   add("GET", "/cairn/cache/tree", [](const ChatService& service, const HttpRequest& request) {
     return ToResponse(CacheTreeBody(service, request.params, NamespaceOf(request)));

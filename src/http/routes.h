@@ -49,7 +49,6 @@ struct Served {
   SlotFiles* slot_files = nullptr;      // null: slots are not saved to files
   bool shows_slots = true;              // false: GET /slots answers 501
   size_t cache_beside_bytes = 0;        // the part of --cache-ram that is not the prefix cache's
-  uint64_t disk_bytes_max = 0;          // disk budget; 0: nothing is kept on disk
   GenerationParams defaults;
   // The grammar (GBNF) for requests that set none; empty: unconstrained.
   std::string grammar;

@@ -16,6 +16,7 @@
 #ifndef CAIRN_POLICY_ANSWER_PACE_H_
 #define CAIRN_POLICY_ANSWER_PACE_H_
 
+#include <cstddef>
 #include <limits>
 #include <memory>
 #include <string>
@@ -46,6 +47,9 @@ class AnswerPace {
   virtual bool MayPrefill(double now_ms, double chunk_ms) const = 0;
   // The longest time that the next chunk should take. REQUIRES: answers wait.
   virtual double ChunkMsMax(double /*now_ms*/) const { return std::numeric_limits<double>::max(); }
+  // Prompts that wait at the same moment, and have at most so many tokens together, are prefilled
+  // before the first of their answers begins. 0: each answer begins behind its prompt.
+  virtual size_t group_tokens_max() const { return 0; }
   // Whether answers are owed time before more is prefilled.
   virtual bool owes() const = 0;
   // A chunk was computed while answers waited.

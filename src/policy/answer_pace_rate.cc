@@ -13,6 +13,9 @@
 // of the time. Where a machine is too slow for that, they get what `prefill_share` leaves them.
 // Each chunk owes them their share; steps are taken when the debt is due or the gap would become
 // too long.
+//
+// An answer that has not begun has no gap. So those of a crowd begin together: no step for the
+// first of them delays the prompts of the others, and their batches are full from the beginning.
 
 #include <algorithm>
 #include <cstddef>
@@ -24,6 +27,9 @@ namespace {
 
 // Answers go on even where chunks take no time that can be measured.
 constexpr size_t kChunksMax = 32;
+
+// The batch of llama-server's defaults: what it prefills before it decodes.
+constexpr size_t kGroupTokensMax = 2048;
 
 class RatePace final : public AnswerPace {
  public:
@@ -39,6 +45,7 @@ class RatePace final : public AnswerPace {
     const double gap_ms = now_ms - stepped_ms_ + step_ms_;
     return std::max(0.0, options_.gap_ms_max - gap_ms);
   }
+  size_t group_tokens_max() const override { return kGroupTokensMax; }
   bool owes() const override { return owed_ms_ > 0; }
   void OnPrefill(double ms) override {
     ++chunks_;

@@ -516,7 +516,7 @@ TEST(ConversationProperty, SlotsThatAreEmptiedForOthersGoOnAsIfTheyHadStayed) {
 }
 
 TEST(ConversationProperty, ThoseThatWaitForAnothersReadingGetUninterruptedConversationsToo) {
-  const auto done = PlayMany(9601, 9616, 6, [](Scenario* s) {
+  const auto done = PlayMany(9701, 9716, 6, [](Scenario* s) {
     s->slots = 2 + s->seed % 3;
     s->people = 3;
     s->together = 3;

@@ -17,12 +17,15 @@ bool Decoder::DecodeAnswers() {
     if (request.decodes()) answering.push_back(&request);
   }
   if (answering.empty()) return false;
-  // One computation has one set of adapters, so each set has a batch of its own.
+  // One computation has one set of adapters, so each set has a batch of its own. Where each slot
+  // has a stream of its own, libllama computes together only sequences whose numbers follow one
+  // another.
   const auto set_of = [](const RunningRequest* request) {
     return AdapterSetOf(request->request.name_space);
   };
-  std::stable_sort(answering.begin(), answering.end(),
-                   [&](const auto* a, const auto* b) { return set_of(a) < set_of(b); });
+  std::sort(answering.begin(), answering.end(), [&](const auto* a, const auto* b) {
+    return std::pair(set_of(a), *a->slot) < std::pair(set_of(b), *b->slot);
+  });
   const std::span<RunningRequest* const> requests = answering;
   const double begin_ms = context_->NowMs();
   for (size_t begin = 0; begin < requests.size();) {

@@ -43,11 +43,14 @@ class TimedEngine final : public FakeEngine {
     clock_->Advance(speeds_.step_ms +
                     speeds_.step_ms_per_answer * static_cast<double>(tokens.size()));
     steps_ms.push_back(clock_->NowMs());
+    slots_of_last_step.clear();
+    for (const NextToken& next : tokens) slots_of_last_step.push_back(next.seq);
     return FakeEngine::DecodeEach(tokens);
   }
 
   double prefill_ms = 0;
   std::vector<double> steps_ms;
+  std::vector<SeqId> slots_of_last_step;
 
  private:
   const Speeds speeds_;
@@ -196,6 +199,76 @@ TEST(PacedAnswers, OfManyClientsBeginAndEndSoonerThanWithHalfOfTheTimeEach) {
     put("half_end_ms", half.end_ms);
     put("prefill_ms", rate.prefill_ms);
   }
+}
+
+TEST(PacedAnswers, OfACrowdBeginTogetherBehindItsPrompts) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    TimedBench bench({}, memory_class);
+    std::vector<std::shared_ptr<Generation>> answers;
+    for (char letter = 'a'; letter < 'p'; ++letter) {
+      answers.push_back(bench.Ask(Text(130, letter), 64));
+    }
+    double last_ms = 0;
+    for (const auto& answer : answers) {
+      last_ms = std::max(last_ms, bench.StepToFirstToken(answer.get()));
+    }
+    EXPECT_EQ(bench.engine.steps_ms.size(), 1u) << "the one behind the last prompt";
+    EXPECT_LE(last_ms, 1.05 * bench.engine.prefill_ms);
+    while (bench.scheduler.Step()) {
+    }
+    EXPECT_EQ(bench.engine.steps_ms.size(), 63u) << "all of them for all answers";
+  }
+}
+
+TEST(PacedAnswers, DoNotWaitForPromptsThatCameLaterOrAreLong) {
+  TimedBench bench({});
+  const auto first = bench.Ask(Text(130, 'a'), 64);
+  const auto second = bench.Ask(Text(130, 'b'), 64);
+  const auto endless = bench.Ask(Text(20'000, 'c'), 64);
+  bench.scheduler.Step();
+  const auto later = bench.Ask(Text(130, 'd'), 64);
+  bench.StepToFirstToken(first.get());
+  EXPECT_TRUE(bench.HasText(second.get()));
+  EXPECT_LE(bench.clock.NowMs(), 2 * (3 * 5 + 130 * 3) + 20) << "two prompts and a step";
+  EXPECT_FALSE(bench.HasText(later.get()));
+  bench.StepToFirstToken(later.get());
+  EXPECT_FALSE(bench.HasText(endless.get()));
+}
+
+TEST(PacedAnswers, BeginWhenTheOtherPromptsOfTheirGroupLeave) {
+  TimedBench bench({});
+  const auto first = bench.Ask(Text(130, 'a'), 64);
+  const auto second = bench.Ask(Text(1500, 'b'), 64);
+  while (bench.engine.prefill_ms < 1000 && bench.scheduler.Step()) {
+  }
+  EXPECT_FALSE(bench.HasText(first.get())) << "held for the second";
+  second->Cancel();
+  bench.scheduler.Step();
+  EXPECT_TRUE(bench.HasText(first.get()));
+}
+
+// libllama computes them one after the other otherwise, if each slot has a stream of its own.
+TEST(PacedAnswers, AreDecodedInTheOrderOfTheirSlots) {
+  TimedBench bench({});
+  std::vector<std::shared_ptr<Generation>> answers;
+  for (const size_t slot : {3, 0, 2, 1}) {
+    GenerationRequest request = Bench::Request(Text(50, static_cast<char>('a' + slot)), kEndless);
+    request.slot = slot;
+    answers.push_back(*bench.scheduler.Submit(std::move(request)));
+  }
+  for (const auto& answer : answers) bench.StepToFirstToken(answer.get());
+  bench.scheduler.Step();
+  EXPECT_EQ(bench.engine.slots_of_last_step, (std::vector<SeqId>{0, 1, 2, 3}));
+  for (const auto& answer : answers) answer->Cancel();
+}
+
+TEST(PacedAnswers, OfOneTokenEndBehindTheirOwnPrompts) {
+  TimedBench bench({});
+  const auto one = bench.Ask(Text(130, 'a'), 1);
+  const auto other = bench.Ask(Text(1500, 'b'), 64);
+  EXPECT_LT(bench.StepToFirstToken(one.get()), 500);
+  other->Cancel();
 }
 
 TEST(PacedAnswers, GetATokenAfterEachChunkWhereAChunkTakesLongerThanAnyGap) {

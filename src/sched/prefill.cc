@@ -92,7 +92,8 @@ void Prefill::Resume(RunningRequest* request) {
   if (is_new) prefetcher_->OnRequest(asked, request->admission);
   context_->RefreshCache();
   if (asked.preloads && preload_.EndIfAtHand(request)) return;
-  const auto match = context_->cache->Match(asked.name_space, request->prefill_tokens);
+  const auto match =
+      context_->Match(asked.name_space, request->prefill_tokens, request->reads_disk);
   if (is_new) context_->cache->Learn(asked.shape, match);
   ReuseReport nearest;
   if (!again) nearest = NearestOf(asked, match);
@@ -102,6 +103,12 @@ void Prefill::Resume(RunningRequest* request) {
   context_->trace.OnSlotWanted();
   Restorer::Resumed resumed = context_->restorer.Resume(
       {asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again});
+  if (const auto filled = std::exchange(request->filled, std::nullopt)) {
+    // The slot holds it since; where it came from is what counts.
+    const bool used = filled->slot == resumed.slot &&
+                      filled->report.reused_tokens == resumed.report.reused_tokens;
+    if (used) resumed.report = filled->report;
+  }
   context_->trace.OnResumed(resumed.slot, resumed.report);
   if (resumed.report.disk_tokens > 0) {
     resumed.report.restore_ms +=
@@ -113,7 +120,10 @@ void Prefill::Resume(RunningRequest* request) {
   request->marks = PlacedMarks(asked.shape, context_->CutsOf(asked.prompt));
   for (const ClientMark& mark : request->marks) KeepMark(*request, mark);
   if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
-  if (!resumed.logits.empty()) return Finish(request, resumed.logits);
+  if (!resumed.logits.empty()) {
+    context_->trace.OnPrefilled(*request->slot);
+    return Finish(request, resumed.logits);
+  }
   if (request->has_placeholder) return preload_.Plan(request);
   if (!again) PlanCheckpoints(request, match);
 }
@@ -212,6 +222,14 @@ Contender Prefill::ContenderOf(const RunningRequest& request) const {
   return contender;
 }
 
+template <typename Request>
+std::vector<Request*> Prefill::Ordered(std::vector<Request*> requests) const {
+  if (requests.size() < 2) return requests;
+  std::vector<Contender> contenders;
+  for (const RunningRequest* request : requests) contenders.push_back(ContenderOf(*request));
+  return InOrder(requests, contenders, context_->shares);
+}
+
 std::vector<const RunningRequest*> Prefill::MediaRequests() const {
   std::vector<const RunningRequest*> requests;
   for (const RunningRequest& request : running_->all()) {
@@ -219,14 +237,7 @@ std::vector<const RunningRequest*> Prefill::MediaRequests() const {
     if (request.request.media.back().begin < running_->slot_tokens(request)) continue;
     requests.push_back(&request);
   }
-  if (requests.size() < 2) return requests;
-  std::vector<Contender> contenders;
-  for (const RunningRequest* request : requests) contenders.push_back(ContenderOf(*request));
-  std::vector<const RunningRequest*> in_order;
-  for (const size_t index : InOrder(contenders, context_->shares)) {
-    in_order.push_back(requests[index]);
-  }
-  return in_order;
+  return Ordered(std::move(requests));
 }
 
 std::vector<WantedMedium> Prefill::NeededMedia(const RunningRequest& request) const {
@@ -281,11 +292,11 @@ bool Prefill::WaitsForMedium(RunningRequest* request) {
   return waits();
 }
 
-RunningRequest* Prefill::NextRequest() {
+std::vector<RunningRequest*> Prefill::WaitingRequests() {
   std::vector<RunningRequest*> unfinished;
   waits_for_media_ = false;
   for (RunningRequest& request : running_->all()) {
-    if (request.answering()) continue;
+    if (request.answering() || request.is_held()) continue;
     if (WaitsForMedium(&request)) {
       waits_for_media_ = true;
     } else {
@@ -293,16 +304,30 @@ RunningRequest* Prefill::NextRequest() {
     }
   }
   waits_for_media_ = waits_for_media_ && unfinished.empty();
-  if (unfinished.size() < 2) return unfinished.empty() ? nullptr : unfinished.front();
-  std::vector<Contender> contenders;
-  for (const RunningRequest* request : unfinished) contenders.push_back(ContenderOf(*request));
-  return unfinished[InOrder(contenders, context_->shares).front()];
+  return Ordered(std::move(unfinished));
+}
+
+void Prefill::BeginHeld() {
+  group_.Clear();
+  for (RunningRequest* request : group_.Held()) {
+    const std::vector<float> logits = std::exchange(request->held_logits, {});
+    Finish(request, logits);
+  }
 }
 
 bool Prefill::Step() {
-  RunningRequest* const request = NextRequest();
+  const std::vector<RunningRequest*> waiting = WaitingRequests();
   WantMedia();
-  if (request == nullptr) return false;
+  if (waiting.empty()) {
+    BeginHeld();
+    return false;
+  }
+  RunningRequest* const request = waiting.front();
+  if (!group_.Has(*request)) {
+    // Its prompt may be long, so those that are held do not wait for it.
+    BeginHeld();
+    group_.Begin(waiting, context_->pace->group_tokens_max());
+  }
   const bool answers_wait = running_->has_decoding();
   const Chunk chunk = NextChunk(*request);
   const auto tokens = static_cast<double>(chunk.range.end - chunk.range.begin);
@@ -313,6 +338,12 @@ bool Prefill::Step() {
   // The account begins with the first answer.
   if (!answers_wait) pace.OnNoAnswers(context_->NowMs());
   return true;
+}
+
+bool Prefill::MayWaitForMore() const {
+  const AnswerPace& pace = *context_->pace;
+  if (pace.group_tokens_max() == 0) return false;
+  return !running_->has_decoding() || pace.MayPrefill(context_->NowMs(), 0);
 }
 
 bool Prefill::AnswersCanWait() const {
@@ -356,7 +387,7 @@ Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
   if (!rows) {
     return Fail(rows.error().code, medium->medium->place + ": " + rows.error().message);
   }
-  CHECK(*rows != nullptr);  // else NextRequest had left it out
+  CHECK(*rows != nullptr);  // else WaitingRequests had left it out
   if ((*rows)->rows != tokens.size()) {
     return Fail(ErrorCode::kInternal, "the medium was encoded into another number of rows");
   }
@@ -479,7 +510,14 @@ void Prefill::FinishAndKeepEnd(RunningRequest* request) {
   // An answer of one token ends with it, and whoever reads it may ask what is stored.
   const bool one_token = request->request.params.tokens_max <= 1;
   const size_t slot = *request->slot;
-  if (keeps_end && one_token) context_->checkpoints.TakeEnd(slot, logits);
+  const bool is_held = !one_token && group_.WaitsForOthers(*request);
+  if (keeps_end && (one_token || is_held)) context_->checkpoints.TakeEnd(slot, logits);
+  context_->trace.OnPrefilled(slot);
+  if (is_held) {
+    request->held_logits.assign(logits.begin(), logits.end());
+    return;
+  }
+  if (group_.Has(*request)) BeginHeld();
   Finish(request, logits);
   // Other first tokens do not wait for the copy of the state. The request may have ended; the slot
   // and the logits stay as they are until the next step.
@@ -497,7 +535,6 @@ void Prefill::TakeCheckpoint(RunningRequest* request) {
 }
 
 void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
-  context_->trace.OnPrefilled(*request->slot);
   if (!request->has_begun()) {
     request->first_token_ms = context_->NowMs();
     request->cost.prompt_ms = request->first_token_ms - request->admitted_ms;

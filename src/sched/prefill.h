@@ -19,6 +19,7 @@
 #include "sched/media/encoded_media.h"
 #include "sched/prefetch/prefetcher.h"
 #include "sched/prefetch/preload.h"
+#include "sched/prompt_group.h"
 #include "sched/queue/queue_order.h"
 #include "sched/queue/request_queue.h"
 #include "sched/request_state.h"
@@ -37,7 +38,8 @@ class Prefill {
         running_(running),
         decoder_(decoder),
         prefetcher_(prefetcher),
-        preload_(context, running) {}
+        preload_(context, running),
+        group_(running) {}
 
   // Gives an admitted request its slot and restores as much of the prompt as possible without
   // prefill. The request may have ended afterwards.
@@ -47,6 +49,8 @@ class Prefill {
   bool Step();
   // Whether the answers' next tokens can wait for the next Step.
   bool AnswersCanWait() const;
+  // Whether more requests can be admitted before the next Step: no answer waits too long for that.
+  bool MayWaitForMore() const;
   // Whether all prompts to compute waited in the last Step for media that are being encoded.
   bool waits_for_media() const { return waits_for_media_; }
   // Tells the encoding thread which media the running requests need, and in which order; Step does
@@ -83,8 +87,13 @@ class Prefill {
   // Whether the next chunk is a medium that is still being encoded. If it is encoded, sets the rows
   // of the request.
   bool WaitsForMedium(RunningRequest* request);
-  // Returns nullptr if no prompt is to be computed now.
-  RunningRequest* NextRequest();
+  // Returns the requests whose prompts can be computed now, in order.
+  std::vector<RunningRequest*> WaitingRequests();
+  // Begins the answers that are held.
+  void BeginHeld();
+  // `requests` in the order in which their prompts are computed.
+  template <typename Request>
+  std::vector<Request*> Ordered(std::vector<Request*> requests) const;
   // A queued request that waits for this one lends it its place in the order.
   Contender ContenderOf(const RunningRequest& request) const;
   // The tokens before this position are computed in chunks; those after it are decoded one by one.
@@ -108,7 +117,7 @@ class Prefill {
   Status ComputeMedium(RunningRequest* request, TokenSpan tokens);
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
-  // The prompt is computed: begins the answer, and stores the state with the logits.
+  // The prompt is computed: stores the state with the logits, and begins the answer or holds it.
   void FinishAndKeepEnd(RunningRequest* request);
   void Finish(RunningRequest* request, std::span<const float> logits);
   // Keeps the log-probabilities of the prompt tokens that follow those of the chunk.
@@ -121,6 +130,7 @@ class Prefill {
   Decoder* const decoder_;
   Prefetcher* const prefetcher_;
   Preload preload_;
+  PromptGroup group_;
   bool waits_for_media_ = false;
 };
 

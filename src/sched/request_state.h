@@ -33,6 +33,12 @@
 
 namespace cairn {
 
+// A slot that was filled for a request before it left the queue.
+struct FilledSlot {
+  size_t slot = 0;
+  ReuseReport report;
+};
+
 struct RequestState {
   GenerationRequest request;
   std::shared_ptr<Generation> generation;
@@ -48,6 +54,8 @@ struct RequestState {
   double fetch_ms = 0;  // how long it waited for a remote store before that
   GenerationCost cost;
   std::unique_ptr<Sampler> sampler;  // made at the first admission
+  std::optional<FilledSlot> filled;  // see PathFills
+  bool reads_disk = true;            // false: the disk took longer than its prefill would
   ReasoningMeter reasoning;
   std::unique_ptr<StopText> text;
   HeldTokens held;  // of the answer, until their text is sent
@@ -132,6 +140,9 @@ struct QueuedRequest : RequestState {
   PathLoad path_load = {};
   RemoteWait remote = {};
   std::optional<double> exchange_ms = {};  // when slots began to be stored for it (SlotExchange)
+  // Whether a slot is filled for it part by part (PathFills).
+  enum class Fill { kNotTried, kRuns, kEnded };
+  Fill fill = Fill::kNotTried;
   RefusedFlag refused = {};
   bool preempted = false;  // its slot went to a namespace that had none
 
@@ -162,12 +173,15 @@ struct RunningRequest : RequestState {
   double prefill_ms = 0;            // time of the chunks computed so far
   double chunk_ms_per_token = 0;    // of the last one that was not short; 0: there was none
   size_t prefill_begin_tokens = 0;  // tokens that the slot held before the first chunk
+  // Those behind its prompt, while its answer waits for the prompts of its group (PromptGroup).
+  std::vector<float> held_logits;
 
   bool answering() const { return next.has_value(); }
+  bool is_held() const { return !held_logits.empty(); }
   // Whether the next step decodes a token of its answer.
   bool decodes() const { return answering() && !paused; }
   // Whether it computes its prompt for the first time.
-  bool prefills_prompt() const { return !answering() && !has_begun(); }
+  bool prefills_prompt() const { return !answering() && !is_held() && !has_begun(); }
 };
 
 }  // namespace cairn

@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "testing/sched/scheduler_fixture.h"
-#include "testing/store/fake_disk.h"
+#include "testing/sched/server_life.h"
 
 namespace cairn::restart_test {
 namespace {
@@ -14,74 +13,9 @@ namespace {
 using test::Bench;
 using test::Join;
 using test::kClasses;
-using test::SteppingClock;
 using test::Text;
 using test::TokensOf;
-
-constexpr double kPlentyMs = 2000;
-
-// One process lifetime of a server. It saves to a disk that outlives it.
-class Life {
- public:
-  Life(test::FakeDisk* disk, const FakeEngineOptions& engine_options, LineageId first_lineage,
-       ReuseMode reuse = ReuseMode::kLive, const char* placement = "near-end,user-turns",
-       const CacheOptions& cache_options = {})
-      : engine_(engine_options),
-        cache_(cache_options, *MakePlacement(placement), *MakeEviction("value"),
-               MakeTieredStore(disk)),
-        scheduler_(&engine_, &cache_, &clock_, Options(first_lineage, reuse)) {
-    disk->Restart();
-    cache_.SetSavedAs({{7, 7}, {{0, 0}, {1, 111}, {2, 222}}});
-  }
-
-  Bench::Answer Ask(GenerationRequest request) {
-    const auto generation = Submit(std::move(request));
-    StepUntilNothingIsLeft();
-    return Bench::Collect(generation.get());
-  }
-  std::shared_ptr<Generation> Submit(GenerationRequest request) {
-    auto generation = scheduler_.Submit(std::move(request));
-    EXPECT_TRUE(generation.has_value());
-    return *generation;
-  }
-  void StepUntilNothingIsLeft() {
-    while (scheduler_.Step()) {
-    }
-  }
-  void Expect(const PrefetchPrompt& prompt) { scheduler_.Prefetch({prompt}); }
-  // Does the prefetch of an idle server.
-  void Idle() {
-    while (scheduler_.PrefetchNext()) {
-    }
-  }
-  // Saves as at the server's shutdown.
-  void SaveAll() { EXPECT_TRUE(SavesAll(kPlentyMs)); }
-  bool SavesAll(double ms_max) { return scheduler_.SaveAll(ms_max); }
-  // Runs one step of the requests, and saves beside it. Returns false if no request is left.
-  bool StepAndSave() {
-    const bool busy = scheduler_.Step();
-    scheduler_.SaveWhileBusy();
-    return busy;
-  }
-  void SetDraining(bool draining) { scheduler_.SetDraining(draining); }
-  void CheckInvariants() const { cache_.CheckInvariants(); }
-  SchedulerStats stats() const { return scheduler_.stats(); }
-  CacheStats cache_stats() const { return cache_.FullStats(); }
-
- private:
-  static SchedulerOptions Options(LineageId first_lineage, ReuseMode reuse) {
-    SchedulerOptions options;
-    options.first_lineage = first_lineage;
-    options.reuse = reuse;
-    options.warm_start = true;
-    return options;
-  }
-
-  SteppingClock clock_;
-  FakeEngine engine_;
-  CheckpointCache cache_;
-  Scheduler scheduler_;
-};
+using Life = test::ServerLife;
 
 FakeEngineOptions SlowReader(MemoryClass memory_class, size_t slots = 1) {
   FakeEngineOptions options = Bench::EngineOptions(memory_class);
@@ -194,33 +128,35 @@ TEST(Restart, WhatMemoryHasNoRoomForIsNotLostWhereTheQueueToTheDiskIsFullForAWhi
   }
 }
 
-// A server with memory for one conversation and two in its slots, whose disk takes nothing.
+// A server with memory for half a conversation and two in its slots, whose disk takes nothing.
 struct BusyDisk {
-  BusyDisk()
-      : engine(SlowReader(MemoryClass::kHybrid, 2)),
-        life(&disk, engine, 1 << 20, ReuseMode::kLive, "none", MemoryFor(6000)) {
+  BusyDisk() : life(&disk, LongContext(), 1 << 20, ReuseMode::kLive, "none", MemoryFor(4000)) {
+    disk.SetQueueMax(0);
     for (const Tokens& talk : talks) life.Ask(Bench::Request(talk));
     // Long enough for the cache to hear how fast prefill is.
     for (int step = 0; step < 300; ++step) life.StepAndSave();
-    disk.SetQueueMax(0);
   }
-  CacheOptions MemoryFor(size_t tokens) const {
+  static FakeEngineOptions LongContext() {
+    FakeEngineOptions options = SlowReader(MemoryClass::kHybrid, 2);
+    options.context_tokens = 8192;
+    options.chunk_tokens_max = 32;  // prefill is slow
+    return options;
+  }
+  static CacheOptions MemoryFor(size_t tokens) {
     CacheOptions options;
-    options.segment_tokens_max = 32'768;  // a part is larger than what is free
-    options.ram_bytes_max =
-        8 * PrefixTree::BytesOf(4007) + tokens * FakeEngine(engine).traits().kv_bytes_per_token;
+    options.ram_bytes_max = 2 * PrefixTree::BytesOf(7007) +
+                            tokens * FakeEngine(LongContext()).traits().kv_bytes_per_token;
     return options;
   }
 
-  const std::array<Tokens, 2> talks = {Text(4000, 'a'), Text(4000, 'b')};
+  const std::array<Tokens, 2> talks = {Text(7000, 'a'), Text(7000, 'b')};
   test::FakeDisk disk;
-  const FakeEngineOptions engine;
   Life life;
 };
 
 TEST(Restart, ARequestWaitsUntilTheDiskHasTakenWhatItsSlotLoses) {
   BusyDisk busy;
-  const auto next = busy.life.Submit(Bench::Request(Text(4000, 'c')));
+  const auto next = busy.life.Submit(Bench::Request(Text(500, 'c')));
   busy.life.StepAndSave();
   EXPECT_EQ(busy.life.stats().waiting, 1u);
   // One that goes on in its own slot needs no such room.
@@ -231,16 +167,51 @@ TEST(Restart, ARequestWaitsUntilTheDiskHasTakenWhatItsSlotLoses) {
   busy.life.StepUntilNothingIsLeft();
   EXPECT_EQ(Bench::Collect(next.get()).end.kind, GenerationEvent::Kind::kDone);
   EXPECT_EQ(Bench::Collect(other.get()).end.kind, GenerationEvent::Kind::kDone);
-  EXPECT_GT(busy.life.Ask(Bench::Request(busy.talks[0])).end.cost.reused_tokens, 3900u);
+  EXPECT_GT(busy.life.Ask(Bench::Request(busy.talks[0])).end.cost.reused_tokens, 6900u);
   busy.life.CheckInvariants();
 }
 
 TEST(Restart, ARequestWaitsForADiskThatTakesNothingNoLongerThanThatSpares) {
   BusyDisk busy;
-  const auto next = busy.life.Submit(Bench::Request(Text(4000, 'c')));
+  const auto next = busy.life.Submit(Bench::Request(Text(500, 'c')));
   for (int step = 0; step < 100; ++step) busy.life.StepAndSave();
   EXPECT_EQ(Bench::Collect(next.get()).end.kind, GenerationEvent::Kind::kDone);
   busy.life.CheckInvariants();
+}
+
+// What is read for those that wait fills the memory, and the slots lose as much to it.
+TEST(Restart, ConversationsThatTakeTurnsOnLittleMemoryAndADiskLoseNothing) {
+  constexpr size_t kTalks = 12;
+  constexpr size_t kTurns = 5;
+  constexpr size_t kClients = 6;
+  test::FakeDisk disk;
+  FakeEngineOptions engine = SlowReader(MemoryClass::kHybrid, 4);
+  engine.context_tokens = 4096;
+  CacheOptions little;
+  little.ram_bytes_max = 2 * kTalks * PrefixTree::BytesOf(2400) +
+                         2 * 2400 * FakeEngine(engine).traits().kv_bytes_per_token;
+  Life life(&disk, engine, 1 << 20, ReuseMode::kLive, "near-end,user-turns", little);
+  std::vector<Tokens> talks(kTalks);
+  for (size_t talk = 0; talk < kTalks; ++talk) {
+    talks[talk] = Text(2000, static_cast<char>('a' + talk));
+  }
+  for (size_t turn = 0; turn < kTurns; ++turn) {
+    for (size_t first = 0; first < kTalks; first += kClients) {
+      std::vector<std::shared_ptr<Generation>> asked;
+      for (size_t i = first; i < first + kClients; ++i) {
+        asked.push_back(life.Submit(Bench::Request(talks[i], 16)));
+      }
+      while (life.StepAndSave()) {
+      }
+      for (size_t i = 0; i < kClients; ++i) {
+        const Bench::Answer answer = Bench::Collect(asked[i].get());
+        Tokens& talk = talks[first + i];
+        if (turn > 0) EXPECT_LE(answer.end.cost.prefill_tokens(), 50 + 2 * 16u) << first + i;
+        talk = Join(Join(talk, TokensOf(answer.text)), Text(50, static_cast<char>('A' + turn)));
+      }
+    }
+  }
+  life.CheckInvariants();
 }
 
 TEST(Restart, IdleSlotsOfADrainingServerAreSavedBesideARunningAnswer) {

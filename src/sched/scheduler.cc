@@ -264,7 +264,7 @@ void Scheduler::EndIdleWork() {
 // Queued requests cannot begin while all slots are being saved, and the end of saving is a command.
 // A slot used for prefetch is free for a request.
 bool Scheduler::HasWork() const {
-  if (!running_.empty() || mailbox_.has_commands()) return true;
+  if (!running_.empty() || admission_.fills() || mailbox_.has_commands()) return true;
   const bool has_free = context_.pool.has_free() || prefetcher_.has_slot();
   return has_free && !queue_.empty();
 }
@@ -305,14 +305,18 @@ bool Scheduler::Step() {
   const bool commanded = DoCommands();
   admission_.UpdateWaits();
   const bool loaded = admission_.UpdateLoads();
-  const bool stored = admission_.StoreForNext();
-  const bool admitted = AdmitNext();
-  const bool preempted = !admitted && admission_.PreemptPaused();
-  if (!admitted && !preempted) admission_.PreemptForShare();
-  if (admitted) {
+  bool stored = false;
+  bool admitted = false;
+  // Those that wait at the same moment are one group (PromptGroup).
+  do {
+    stored = admission_.PrepareSlots() || stored;
+    if (!AdmitNext()) break;
+    admitted = true;
     admission_.UpdateWaits();
     admission_.UpdateLoads();
-  }
+  } while (prefill_.MayWaitForMore());
+  const bool preempted = !admitted && admission_.PreemptPaused();
+  if (!admitted && !preempted) admission_.PreemptForShare();
   // Done before a new prompt takes cells behind the idle ones, because attention passes over all
   // cells up to the last in use.
   const size_t coming_tokens = running_.unprefilled_tokens();
@@ -391,6 +395,7 @@ void Scheduler::RecoverMemory() {
   context_.Log(LogLevel::kError,
                "out of memory: all running requests fail, and all slots are emptied");
   prefetcher_.Abort();
+  admission_.EndFills();
   running_.FailAll({ErrorCode::kUnavailable,
                     "the server is out of memory; try again later, or send a shorter prompt"});
   prefill_.WantMedia();

@@ -7,6 +7,9 @@
 namespace cairn {
 namespace {
 
+// A disk that works answers within this time, however short the prefill.
+constexpr double kDiskWaitMsMin = 2'000;
+
 SlotPoolOptions PoolOptions(const SchedulerOptions& options, const CutRules& cuts) {
   return {options.reuse,
           cuts,
@@ -103,6 +106,17 @@ void SchedulerContext::InterruptIdleWork() const {
 
 void SchedulerContext::Log(LogLevel level, const std::string& line) const {
   if (options.log) options.log(level, line);
+}
+
+CheckpointCache::MatchResult SchedulerContext::Match(NamespaceId name_space, TokenSpan prompt,
+                                                     bool reads_disk) const {
+  CheckpointCache::MatchResult match = cache->Match(name_space, prompt);
+  if (!reads_disk) KeepInMemory(*cache, name_space, prompt, &match);
+  return match;
+}
+
+double SchedulerContext::DiskWaitMsMax(size_t prompt_tokens) const {
+  return std::max(kDiskWaitMsMin, PrefillMs(prompt_tokens));
 }
 
 double SchedulerContext::PrefillMs(size_t tokens) const {

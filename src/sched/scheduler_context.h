@@ -53,6 +53,11 @@ struct SchedulerContext {
   void InterruptIdleWork() const;
   // The time that computing `tokens` prompt tokens takes, from the measurements so far.
   double PrefillMs(size_t tokens) const;
+  // As CheckpointCache::Match; without `reads_disk` only what is in memory.
+  CheckpointCache::MatchResult Match(NamespaceId name_space, TokenSpan prompt,
+                                     bool reads_disk) const;
+  // The most that a prompt waits for the disk: about as long as its prefill would take.
+  double DiskWaitMsMax(size_t prompt_tokens) const;
   PromptCuts CutsOf(TokenSpan prompt) const { return {cuts, prompt}; }
   // Returns the first position behind the slot's end where a chunk of the prompt may end for a
   // checkpoint. `of_prompt`: the prompt's cuts.

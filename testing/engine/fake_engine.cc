@@ -433,9 +433,9 @@ Result<Bytes> FakeEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
 }
 
 Status FakeEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
-                            size_t position, ByteSpan snapshot) {
+                            size_t position, std::optional<ByteSpan> snapshot) {
   Sequence& sequence = Of(seq);
-  CHECK(traits_.segments && keep <= sequence.end);
+  CHECK(traits_.segments && keep <= sequence.cells.size());
   CutCells(&sequence, keep);
   if (!HasRoomFor(position - keep)) {
     Clear(seq);
@@ -448,17 +448,15 @@ Status FakeEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart>
       Clear(seq);
       return tl::unexpected(bytes.error());
     }
-    uint64_t first = 0;
-    std::memcpy(&first, bytes->data(), sizeof(first));
-    CHECK(first <= part.begin && part.end - first < bytes->size() / sizeof(uint64_t));
-    for (size_t at = part.begin; at < part.end; ++at) {
-      uint64_t added = 0;
-      std::memcpy(&added, bytes->data() + (at - first + 1) * sizeof(uint64_t), sizeof(added));
-      AddCell(&sequence, added);
-    }
+    std::vector<uint64_t> numbers(bytes->size() / sizeof(uint64_t));
+    std::memcpy(numbers.data(), bytes->data(), numbers.size() * sizeof(uint64_t));
+    const uint64_t first = numbers.front();
+    CHECK(first <= part.begin && part.end - first < numbers.size());
+    for (size_t at = part.begin; at < part.end; ++at) AddCell(&sequence, numbers[at - first + 1]);
   }
   CHECK(sequence.cells.size() == position);
-  if (traits_.NeedsSnapshots()) return Restore(seq, position, snapshot);
+  if (!snapshot) return {};
+  if (traits_.NeedsSnapshots()) return Restore(seq, position, *snapshot);
   sequence.end = position;
   if (Refuses(seq)) return Fail(ErrorCode::kCorrupt, "the fake engine was told to refuse");
   return {};

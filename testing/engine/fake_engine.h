@@ -88,7 +88,7 @@ class FakeEngine : public Engine {
   void Clear(SeqId seq) override;
   Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) override;
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                  ByteSpan snapshot) override;
+                  std::optional<ByteSpan> snapshot) override;
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override;
   // The rows contribute what they hold.
   Status DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,

@@ -79,7 +79,7 @@ class ScheduleEngine final : public FakeEngine {
     return FakeEngine::TakeSegment(seq, begin, end);
   }
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                  ByteSpan snapshot) override {
+                  std::optional<ByteSpan> snapshot) override {
     if (Fails()) return FailedAndEmpty(seq, OneOf(ErrorCode::kCorrupt, ErrorCode::kNoSpace));
     return FakeEngine::Assemble(seq, keep, parts, position, snapshot);
   }

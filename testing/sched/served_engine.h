@@ -83,7 +83,7 @@ class RecordingEngine final : public Engine {
   }
   void ReleaseTaken() override { engine_->ReleaseTaken(); }
   Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                  ByteSpan snapshot) override {
+                  std::optional<ByteSpan> snapshot) override {
     return engine_->Assemble(seq, keep, parts, position, snapshot);
   }
   Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) override {

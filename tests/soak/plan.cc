@@ -33,7 +33,7 @@ std::string GibDigits(uint64_t bytes) {
 }
 
 void AddCacheFlags(SeededText* dice, Flags* flags) {
-  Add(flags, "--cache-ram", Pick(dice, {"2", "4", "8", "16"}));
+  Add(flags, "--cache-ram", Pick(dice, {"1", "2", "4", "8", "16"}));
   Add(flags, "--placement",
       Pick(dice, {"auto", "auto", "auto", "eog", "near-end", "user-turns", "marconi", "every-nt",
                   "near-end,user-turns,every-nt", "none"}));
@@ -102,6 +102,13 @@ Flags FlagsOfLife(const RoundPlan& plan, size_t life) {
   AddCacheFlags(&dice, &flags);
   AddServerFlags(&dice, &flags);
   return flags;
+}
+
+Flags FlagsOfNeighbour(const RoundPlan& plan, size_t life) {
+  constexpr size_t kNeighbours = 1'000'000;
+  RoundPlan own = plan;
+  if (life % 2 == 0) own.disk_bytes /= 10;
+  return FlagsOfLife(own, kNeighbours + life);
 }
 
 uint64_t QueueBytesMax(const Flags& flags) {

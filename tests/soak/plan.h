@@ -67,6 +67,10 @@ RoundPlan PlanRound(uint64_t seed, size_t number, double seconds);
 // Returns the additional flags of one life of the server; none of them may change an answer.
 Flags FlagsOfLife(const RoundPlan& plan, size_t life);
 
+// The same for a neighbour, whose flags are its own. In every second life its budget on the disk is
+// a tenth.
+Flags FlagsOfNeighbour(const RoundPlan& plan, size_t life);
+
 // Returns the most bytes that may wait in memory for a stalled disk, with these flags.
 uint64_t QueueBytesMax(const Flags& flags);
 

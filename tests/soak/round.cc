@@ -174,9 +174,7 @@ bool Round::StartLife(Company* company) {
 
 bool Round::StartNeighbour(Company* company) {
   if (neighbour_ == nullptr) return true;
-  // Lives of the neighbour have numbers, and so flags, of their own.
-  constexpr size_t kNeighbours = 1'000'000;
-  const Status started = neighbour_->Start(FlagsOfLife(plan_, kNeighbours + ++neighbour_lives_));
+  const Status started = neighbour_->Start(FlagsOfNeighbour(plan_, ++neighbour_lives_));
   if (started) return true;
   Fail("the neighbour does not start: " + started.error().message);
   company->stopped.store(true);

@@ -162,7 +162,7 @@ Json HeldJson(const HeldStats& held) {
 
 }  // namespace
 
-ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes_max) {
+ApiResult<std::string> CacheBody(const ChatService& service) {
   CacheStats seen;
   bool saves = false;
   const Status looked = service.Look([&](CheckpointCache* cache) {
@@ -180,7 +180,7 @@ ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes
   if (saves) {
     told["tiers"]["disk"] = {
         {"bytes", stats.saved.bytes},
-        {"bytes_max", disk_bytes_max},
+        {"bytes_max", stats.saved.bytes_max},
         {"objects", stats.saved.objects},
         {"written_bytes", stats.saved.written_bytes},
         {"day_written_bytes", stats.saved.day_bytes},

@@ -18,8 +18,8 @@
 
 namespace cairn {
 
-// GET /cairn/cache. `disk_bytes_max` is the disk budget, 0 without a disk tier.
-ApiResult<std::string> CacheBody(const ChatService& service, uint64_t disk_bytes_max);
+// GET /cairn/cache.
+ApiResult<std::string> CacheBody(const ChatService& service);
 
 // GET /cairn/cache/tree: the client's checkpoints by id, `limit` of them (1 to 500; 100) after the
 // one named `after`, each with the beginning of the text between it and its parent.

@@ -99,6 +99,7 @@ Prefetcher::Begun Prefetcher::Restore(const StoredPrefix& prefix) {
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
   const size_t least = prefix.is_conversation ? kUsualGridTokens : size;
   if (context_->restorer.ReachOf(needs).tokens < least) return Begun::kNothing;
+  if (context_->restorer.ExceedsMemory(needs)) return Begun::kNothing;
   if (IsLoading(needs)) return Begun::kLoading;
   // Objects that could not be read are gone.
   match = context_->cache->Match(prefix.name_space, prompt);
@@ -146,6 +147,7 @@ Prefetcher::Begun Prefetcher::Begin() {
   if (!pool.has_free() || end < context_->restorer.ReachOf(needs).tokens + step) {
     return Begun::kNothing;
   }
+  if (context_->restorer.ExceedsMemory(needs)) return Begun::kNothing;
   if (IsLoading(needs)) return Begun::kLoading;
   match = context_->cache->Match(prompt.name_space, prompt.tokens);
   current_->slot = context_->restorer.Resume(needs).slot;

@@ -24,7 +24,7 @@ void Admission::EstimatePrefill(QueuedRequest* queued) {
   const Tokens& prompt = queued->tokens();
   Restorer::Reach reach;
   if (queued->may_reuse()) {
-    const auto match = context_->cache->Match(request.name_space, prompt);
+    const auto match = context_->Match(request.name_space, prompt, queued->reads_disk);
     reach = context_->restorer.ReachOf(
         {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   }
@@ -52,11 +52,7 @@ std::vector<QueuedRequest*> Admission::InQueueOrder(std::vector<QueuedRequest*> 
     contenders.push_back({queued->number, queued->request.name_space, goes_on,
                           context_->PrefillMs(queued->estimate.tokens), now_ms - since_ms});
   }
-  std::vector<QueuedRequest*> in_order;
-  for (const size_t index : InOrder(contenders, context_->shares)) {
-    in_order.push_back(ready[index]);
-  }
-  return in_order;
+  return InOrder(ready, contenders, context_->shares);
 }
 
 bool Admission::UpdateLoads() {
@@ -68,22 +64,41 @@ bool Admission::UpdateLoads() {
 }
 
 bool Admission::WaitsForStates(const QueuedRequest& queued) const {
-  return fetches_.Waits(queued) || loads_.Waits(queued) || exchange_.Waits(queued);
+  return fetches_.Waits(queued) || loads_.Waits(queued) || exchange_.Waits(queued) ||
+         fills_.Waits(queued);
 }
 
-bool Admission::StoreForNext() {
+bool Admission::PrepareSlots() {
   exchange_.Begin();
+  bool filled = fills_.Step(queue_->Ready());
   size_t free_slots = context_->pool.free_slots();
-  if (!context_->cache->saves() || free_slots == 0) return false;
+  if (free_slots == 0) return filled;
   EstimatePrefills();
-  for (QueuedRequest* queued : InQueueOrder(queue_->Ready())) {
+  const std::vector<QueuedRequest*> in_order = InQueueOrder(queue_->Ready());
+  for (QueuedRequest* queued : in_order) {
     if (free_slots == 0 || !MayAdmit(*queued, {})) break;
     if (queued->leaves_queue() || waits_.Waits(*queued) || WaitsForStates(*queued)) continue;
     --free_slots;
+    if (context_->cache->saves() && StoresFor(queued, in_order)) continue;
     // One that does not wait is admitted next.
-    if (!exchange_.Update(queued)) break;
+    if (!fills_.Begin(queued)) break;
+    loads_.End(*queued);
+    filled = true;
   }
-  return exchange_.stored();
+  return filled || exchange_.stored();
+}
+
+bool Admission::StoresFor(QueuedRequest* queued, const std::vector<QueuedRequest*>& in_order) {
+  SlotExchange::State state = exchange_.Update(queued);
+  if (state == SlotExchange::State::kNoRoom && loads_.EndBehind(*queued, in_order)) {
+    state = exchange_.Update(queued);
+  }
+  // Others will not use for long what is loaded for them.
+  if (state == SlotExchange::State::kNoRoom && (fills_.any() || loads_.HasOther(*queued))) {
+    exchange_.Wait(*queued);
+    return true;
+  }
+  return state == SlotExchange::State::kWaits;
 }
 
 std::optional<QueuedRequest> Admission::TakeNext() {

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "sched/queue/path_fills.h"
 #include "sched/queue/path_loads.h"
 #include "sched/queue/prefix_waits.h"
 #include "sched/queue/remote_waits.h"
@@ -33,7 +34,8 @@ class Admission {
         waits_(context, queue, running),
         loads_(context, running),
         fetches_(context),
-        exchange_(context, running) {}
+        exchange_(context, running),
+        fills_(context, running) {}
 
   // Reports to the fair shares which namespaces have work.
   void UpdateShares();
@@ -46,12 +48,16 @@ class Admission {
   // read them from disk, and ends that for requests that are no longer queued. Call before
   // TakeNext, and after a request got its slot. Returns whether something changed.
   bool UpdateLoads();
-  // Stores what slots lose for the next request, before TakeNext. Returns whether it stored
-  // something.
-  bool StoreForNext();
+  // Stores what slots lose for the next requests, and fills their slots, part by part. Call before
+  // TakeNext. Returns whether it did something.
+  bool PrepareSlots();
+  // Empties the slots that are being filled.
+  void EndFills() { fills_.EndAll(); }
   // Whether a queued request waits for the disk or a remote store.
-  bool loads() const { return loads_.any() || fetches() || exchange_.any(); }
+  bool loads() const { return loads_.any() || fetches() || exchange_.any() || fills_.any(); }
   bool fetches() const { return fetches_.any(); }
+  // Whether a slot is being filled for a queued request.
+  bool fills() const { return fills_.any(); }
   // Preempts an answer that has been paused for a while if a queued request has no slot, or no
   // room, without it. Returns whether it did. Call when TakeNext has found nothing.
   bool PreemptPaused();
@@ -68,6 +74,9 @@ class Admission {
 
   void EstimatePrefills();
   void EstimatePrefill(QueuedRequest* queued);
+  // Stores the next parts of the slots that the request takes, and makes room for them in memory by
+  // ending loads behind it. Returns whether the request waits for more.
+  bool StoresFor(QueuedRequest* queued, const std::vector<QueuedRequest*>& in_order);
   // Whether the request waits for states that are read, fetched or stored.
   bool WaitsForStates(const QueuedRequest& queued) const;
   // Returns `ready` in the order of admission, without those that have no estimate yet.
@@ -87,6 +96,7 @@ class Admission {
   PathLoads loads_;
   RemoteWaits fetches_;
   SlotExchange exchange_;
+  PathFills fills_;
 };
 
 }  // namespace cairn

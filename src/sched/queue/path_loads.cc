@@ -1,6 +1,7 @@
 #include "sched/queue/path_loads.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -17,13 +18,26 @@ bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
     if (!is_queued) loader.End(load.second);
     return !is_queued;
   });
+  if (!std::any_of(in_order.begin(), in_order.end(),
+                   [this](const QueuedRequest* queued) { return queued->number == needs_room_; })) {
+    needs_room_ = 0;
+  }
   for (QueuedRequest* queued : in_order) {
     if (!loads_.contains(queued->number)) Choose(queued);
+    if (queued->number == needs_room_) break;
   }
   const bool moved = MovePlaceToFirst(in_order);
   if (any()) context_->RefreshCache();
   for (QueuedRequest* queued : in_order) {
-    if (IsLoading(*queued)) queued->load_ms = context_->NowMs() - queued->path_load.begin_ms;
+    if (!IsLoading(*queued)) continue;
+    const double now_ms = context_->NowMs();
+    queued->load_ms = now_ms - queued->path_load.begin_ms;
+    if (!wait_.IsTooLong(loader, now_ms, queued->path_load.begin_ms,
+                         context_->DiskWaitMsMax(queued->tokens().size()))) {
+      continue;
+    }
+    queued->reads_disk = false;
+    End(*queued);
   }
   CountLoading();
   return moved || loads_.size() != loads || loader.reads() != reads;
@@ -35,12 +49,29 @@ bool PathLoads::MovePlaceToFirst(const std::vector<QueuedRequest*>& in_order) {
     return loads_.contains(queued->number);
   });
   if (last == in_order.rend()) return false;
-  const auto load = loads_.find((*last)->number);
-  context_->cache->loader().End(load->second);
-  loads_.erase(load);
-  (*last)->path_load.waits = true;
+  TakePlaceOf(*last);
   Choose(in_order.front());
   return true;
+}
+
+void PathLoads::TakePlaceOf(QueuedRequest* queued) {
+  End(*queued);
+  queued->path_load.waits = true;
+}
+
+bool PathLoads::EndBehind(const QueuedRequest& queued,
+                          const std::vector<QueuedRequest*>& in_order) {
+  needs_room_ = queued.number;
+  const auto self = std::find_if(in_order.begin(), in_order.end(), [&](const QueuedRequest* other) {
+    return other->number == queued.number;
+  });
+  bool any = false;
+  for (auto other = std::next(self); other != in_order.end(); ++other) {
+    if (!loads_.contains((*other)->number)) continue;
+    TakePlaceOf(*other);
+    any = true;
+  }
+  return any;
 }
 
 void PathLoads::CountLoading() {
@@ -58,11 +89,12 @@ void PathLoads::Choose(QueuedRequest* queued) {
   const bool may_load = loads_.size() < context_->engine->slots();
   const bool is_chosen = queued->path_load.admission == running_->last_admission();
   if (is_chosen && !(queued->path_load.waits && may_load)) return;
+  if (queued->fill == QueuedRequest::Fill::kRuns) return;
   queued->path_load = {context_->NowMs(), running_->last_admission()};
   context_->RefreshCache();
   if (!queued->may_reuse() || queued->leaves_queue()) return;
   const Tokens& prompt = queued->tokens();
-  const auto match = context_->cache->Match(request.name_space, prompt);
+  const auto match = context_->Match(request.name_space, prompt, queued->reads_disk);
   const std::vector<uint64_t> ids = context_->restorer.ToLoad(
       {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   if (ids.empty()) return;
@@ -71,8 +103,16 @@ void PathLoads::Choose(QueuedRequest* queued) {
   loads_.emplace(queued->number, context_->cache->loader().Begin(ids));
 }
 
+void PathLoads::End(const QueuedRequest& queued) {
+  const auto load = loads_.find(queued.number);
+  if (load == loads_.end()) return;
+  context_->cache->loader().End(load->second);
+  loads_.erase(load);
+}
+
 bool PathLoads::Waits(const QueuedRequest& queued) const {
   if (!context_->cache->saves() || queued.leaves_queue()) return false;
+  if (queued.fill == QueuedRequest::Fill::kRuns) return false;
   if (loads_.contains(queued.number)) return IsLoading(queued);
   return queued.path_load.waits || queued.path_load.admission != running_->last_admission();
 }

@@ -1,15 +1,18 @@
 // PathLoads: has the states that queued requests will resume from read from disk while they wait,
 // so that running answers do not wait for the disk (cache/disk/disk_loader.h). A request stays in
-// the queue until its states are in memory.
+// the queue until its states are in memory, but no longer than its prefill would take: then it does
+// without what is on disk alone.
 //
 // Threads: the context thread.
 
 #ifndef CAIRN_SCHED_QUEUE_PATH_LOADS_H_
 #define CAIRN_SCHED_QUEUE_PATH_LOADS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "sched/queue/prefix_waits.h"
@@ -18,6 +21,27 @@
 #include "sched/scheduler_context.h"
 
 namespace cairn {
+
+// DiskWait: whether requests have waited too long for the disk. Time counts in which reads are in
+// flight and none ends; the wait for room, until the disk has taken what memory holds, may be
+// longer.
+class DiskWait {
+ public:
+  // Since `begin_ms`. `ms_max`: SchedulerContext::DiskWaitMsMax.
+  bool IsTooLong(const DiskLoader& loader, double now_ms, double begin_ms, double ms_max) {
+    if (!loader.is_reading() || std::exchange(reads_, loader.reads()) != loader.reads()) {
+      progress_ms_ = now_ms;
+    }
+    return now_ms - std::max(progress_ms_, begin_ms) > ms_max ||
+           now_ms - begin_ms > kRoomShare * ms_max;
+  }
+
+ private:
+  static constexpr double kRoomShare = 8;
+
+  uint64_t reads_ = 0;
+  double progress_ms_ = 0;
+};
 
 class PathLoads {
  public:
@@ -30,6 +54,16 @@ class PathLoads {
   // of their admission. The very first always has a place: one that came later and is ahead of all
   // others takes that of the last. Returns whether a load began or went on.
   bool Update(const std::vector<QueuedRequest*>& in_order);
+  // Ends the request's load.
+  void End(const QueuedRequest& queued);
+  // Ends the loads of the requests behind this one, because what they hold in memory leaves it no
+  // room; they begin again when it has its slot. Returns whether there were any. REQUIRES: the
+  // request is in `in_order`.
+  bool EndBehind(const QueuedRequest& queued, const std::vector<QueuedRequest*>& in_order);
+  // Whether another request has a load.
+  bool HasOther(const QueuedRequest& queued) const {
+    return loads_.size() > loads_.count(queued.number);
+  }
   // Whether the request should stay in the queue because its states are not in memory yet, or it is
   // not known whether they are.
   bool Waits(const QueuedRequest& queued) const;
@@ -38,6 +72,8 @@ class PathLoads {
  private:
   // Chooses the request's path, once after each admission, and begins its load if there is room.
   void Choose(QueuedRequest* queued);
+  // Ends the request's load, which begins again when there is room.
+  void TakePlaceOf(QueuedRequest* queued);
   // The first request may keep the others from their slots (admission.cc), so if it waited for
   // their loads to end, nothing would go on. Returns whether the place of the last was moved to it.
   bool MovePlaceToFirst(const std::vector<QueuedRequest*>& in_order);
@@ -48,7 +84,9 @@ class PathLoads {
   SchedulerContext* const context_;
   RunningRequests* const running_;
   std::map<uint64_t, uint64_t> loads_;  // DiskLoader's numbers by the requests'
+  uint64_t needs_room_ = 0;             // the request behind which no load begins; 0: none
   size_t loading_ = 0;                  // as published
+  DiskWait wait_;
 };
 
 }  // namespace cairn

@@ -50,6 +50,14 @@ struct Contender {
 
 // Returns the indices of `contenders` in their order, first in line first.
 std::vector<size_t> InOrder(std::span<const Contender> contenders, const FairShares& shares);
+// Returns `requests` in the order of `contenders`, which are theirs.
+template <typename Request>
+std::vector<Request*> InOrder(const std::vector<Request*>& requests,
+                              std::span<const Contender> contenders, const FairShares& shares) {
+  std::vector<Request*> in_order;
+  for (const size_t index : InOrder(contenders, shares)) in_order.push_back(requests[index]);
+  return in_order;
+}
 
 }  // namespace cairn
 

@@ -17,11 +17,11 @@ void SlotExchange::Begin() {
   stored_ = false;
 }
 
-bool SlotExchange::Update(QueuedRequest* queued) {
+SlotExchange::State SlotExchange::Update(QueuedRequest* queued) {
   const GenerationRequest& request = queued->request;
   const Tokens& prompt = queued->tokens();
   CheckpointCache::MatchResult match;
-  if (queued->may_reuse()) match = context_->cache->Match(request.name_space, prompt);
+  if (queued->may_reuse()) match = context_->Match(request.name_space, prompt, queued->reads_disk);
   const double now_ms = context_->NowMs();
   for (const Restorer::Losing& losing :
        context_->restorer.SlotsToStore({request.name_space, prompt, queued->may_reuse(), &match,
@@ -29,13 +29,12 @@ bool SlotExchange::Update(QueuedRequest* queued) {
     if (!queued->exchange_ms) queued->exchange_ms = now_ms;
     const double most_ms =
         std::min(kExchangeMsMax, kExchangeShare * context_->PrefillMs(losing.lost_tokens));
-    if (now_ms - *queued->exchange_ms > most_ms) return false;
-    if (StoresForAnother(*queued) || StoreParts(losing.slot)) {
-      waiting_.insert(queued->number);
-      return true;
-    }
+    if (now_ms - *queued->exchange_ms > most_ms) return State::kReady;
+    const State state = StoresForAnother(*queued) ? State::kWaits : StoreParts(losing.slot);
+    if (state == State::kWaits) Wait(*queued);
+    if (state != State::kReady) return state;
   }
-  return false;
+  return State::kReady;
 }
 
 bool SlotExchange::StoresForAnother(const QueuedRequest& queued) {
@@ -46,19 +45,21 @@ bool SlotExchange::StoresForAnother(const QueuedRequest& queued) {
   return false;
 }
 
-bool SlotExchange::StoreParts(size_t slot) {
-  if (tried_.contains(slot)) return false;
+SlotExchange::State SlotExchange::StoreParts(size_t slot) {
+  if (tried_.contains(slot)) return State::kReady;
   bool begins = std::exchange(storing_, slot) != slot;
-  while (context_->cache->TakesPartAtOnce(context_->engine->traits().kv_bytes_per_token)) {
-    if (!context_->offloader.StoreNextPart(slot, begins)) {
+  while (context_->cache->TakesPartAtOnce()) {
+    const Offloader::StoredPart stored = context_->offloader.StoreNextPart(slot, begins);
+    if (stored == Offloader::StoredPart::kNoRoom) return State::kNoRoom;
+    if (stored == Offloader::StoredPart::kNothing) {
       tried_.insert(slot);
-      return false;
+      return State::kReady;
     }
     begins = false;
     stored_ = true;
-    if (running_->has_decoding()) return true;
+    if (running_->has_decoding()) break;
   }
-  return true;
+  return State::kWaits;
 }
 
 }  // namespace cairn

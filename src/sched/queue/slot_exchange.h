@@ -34,10 +34,14 @@ class SlotExchange {
 
   // Call before the first Update of a step: no request waits.
   void Begin();
+  // kWaits: the request stays in the queue. kNoRoom: it should, if what fills the cache's memory
+  // will not be in use for long (see Wait).
+  enum class State { kReady, kWaits, kNoRoom };
   // Stores the next part for a request that could have a slot now, or all parts while no answer
-  // waits, unless parts were stored for another request in this step. Returns whether the request
-  // stays in the queue.
-  bool Update(QueuedRequest* queued);
+  // waits, unless parts were stored for another request in this step.
+  State Update(QueuedRequest* queued);
+  // The request stays in the queue in this step.
+  void Wait(const QueuedRequest& queued) { waiting_.insert(queued.number); }
   bool Waits(const QueuedRequest& queued) const { return waiting_.contains(queued.number); }
   bool any() const { return !waiting_.empty(); }
   // Whether a part was stored in this step.
@@ -46,8 +50,8 @@ class SlotExchange {
  private:
   // Whether parts are stored for a request before this one; otherwise they are now stored for it.
   bool StoresForAnother(const QueuedRequest& queued);
-  // Returns false if there is nothing more to store.
-  bool StoreParts(size_t slot);
+  // kReady: there is nothing more to store.
+  State StoreParts(size_t slot);
 
   SchedulerContext* const context_;
   const RunningRequests* const running_;

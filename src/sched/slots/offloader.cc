@@ -90,17 +90,17 @@ bool Offloader::SaveSegments(Slot* slot, const Useful& useful) {
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   const auto gaps =
       pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance, slot->cuts());
-  return std::all_of(gaps.begin(), gaps.end(),
-                     [&](const SegmentGap& gap) { return SaveSegment(slot, useful, gap); });
+  return std::all_of(gaps.begin(), gaps.end(), [&](const SegmentGap& gap) {
+    return SaveSegment(slot, useful, gap).has_value();
+  });
 }
 
-bool Offloader::SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap) {
+Status Offloader::SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap) {
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   auto segment = slot->TakeSegment(gap);
-  if (!segment) return false;
-  return pool_->cache()
-      .InsertSegment(slot->name_space(), tokens, useful.provenance, gap, std::move(*segment))
-      .has_value();
+  if (!segment) return tl::unexpected(segment.error());
+  return pool_->cache().InsertSegment(slot->name_space(), tokens, useful.provenance, gap,
+                                      std::move(*segment));
 }
 
 void Offloader::OffloadAndClear(size_t slot, bool preempted) {
@@ -118,7 +118,7 @@ bool Offloader::StoreUnused(bool now) {
   if (!pool_->cache().saves() || !pool_->options().offload) return false;
   // The objects that the next part evicts must be written first. Before the server ends nothing may
   // be lost, so then nothing else waits to be written.
-  const bool has_room = pool_->cache().TakesPartAtOnce(pool_->engine().traits().kv_bytes_per_token);
+  const bool has_room = pool_->cache().TakesPartAtOnce();
   if (!has_room || (now && WritesWait())) return false;
   const double before_ms = pool_->NowMs() - pool_->options().unused_ms;
   for (SlotPool::Entry& entry : pool_->entries()) {
@@ -133,7 +133,7 @@ bool Offloader::StoreUnused(bool now) {
       Save(&entry.slot, false);
       return true;
     }
-    if (StorePart(&entry)) return true;
+    if (StorePart(&entry) == StoredPart::kStored) return true;
     if (now && WritesWait()) {
       // There is room for the rest once they are done.
       entry.segments_left.reset();
@@ -149,53 +149,57 @@ bool Offloader::WritesWait() const {
   return saved.unsynced_bytes > 0 && !saved.takes_nothing();
 }
 
-bool Offloader::StoreNextPart(size_t slot, bool begins) {
+Offloader::StoredPart Offloader::StoreNextPart(size_t slot, bool begins) {
   const MemoryTraits& traits = pool_->engine().traits();
   const bool whole = traits.kv_bytes_per_token > 0 && !traits.segments;
-  if (whole || !pool_->options().offload) return false;
+  if (whole || !pool_->options().offload) return StoredPart::kNothing;
   SlotPool::Entry& entry = pool_->entry(slot);
   if (begins) entry.segments_left.reset();
-  if (entry.segments_left == 0u) return false;
+  if (entry.segments_left == 0u) return StoredPart::kNothing;
   pool_->SetOffloading(&entry.slot);
-  const bool stored = StorePart(&entry);
+  const StoredPart stored = StorePart(&entry);
   pool_->SetOffloading(nullptr);
   return stored;
 }
 
-bool Offloader::StorePart(SlotPool::Entry* entry) {
+Offloader::StoredPart Offloader::StorePart(SlotPool::Entry* entry) {
   TraceSpan span(pool_->options().trace, "store");
   span.Add("slot", static_cast<size_t>(entry->slot.seq()));
-  const bool stored = StoreNextOf(entry);
+  const StoredPart stored = StoreNextOf(entry);
   if (!pool_->engine().traits().one_buffer) {
     // The first segment cost as much as all of them.
-    bool more = stored;
-    while (more && *entry->segments_left > 0) more = StoreNextOf(entry);
+    bool more = stored == StoredPart::kStored;
+    while (more && *entry->segments_left > 0) more = StoreNextOf(entry) == StoredPart::kStored;
     pool_->engine().ReleaseTaken();
   }
-  if (!stored) span.Drop();
+  if (stored != StoredPart::kStored) span.Drop();
   return stored;
 }
 
-bool Offloader::StoreNextOf(SlotPool::Entry* entry) {
+Offloader::StoredPart Offloader::StoreNextOf(SlotPool::Entry* entry) {
   Slot* const slot = &entry->slot;
   const Useful useful = UsefulOf(*slot);
-  if (useful.end == 0) return false;
+  if (useful.end == 0) return StoredPart::kNothing;
   const bool begins = !entry->segments_left.has_value();
   if (begins && pool_->options().mode != ReuseMode::kExact) {
     checkpoints_->Take(static_cast<size_t>(slot->seq()), CheckpointClass::kReply, 0);
   }
+  // Where no attention KV is missing, the snapshot is all there is to store.
+  const StoredPart snapshot_alone = begins ? StoredPart::kStored : StoredPart::kNothing;
   if (pool_->engine().traits().kv_bytes_per_token == 0) {
     entry->segments_left = 0;
-    return begins;
+    return snapshot_alone;
   }
   const TokenSpan tokens = TokenSpan(slot->tokens()).first(useful.end);
   const auto gaps =
       pool_->cache().MissingSegments(slot->name_space(), tokens, useful.provenance, slot->cuts());
   // The limit ends the loop even if the budget is so tight that each segment evicts the one before.
   if (begins) entry->segments_left = gaps.size();
-  if (gaps.empty() || *entry->segments_left == 0) return begins;
+  if (gaps.empty() || *entry->segments_left == 0) return snapshot_alone;
+  const Status saved = SaveSegment(slot, useful, gaps.front());
+  if (!saved && saved.error().code == ErrorCode::kNoSpace) return StoredPart::kNoRoom;
   --*entry->segments_left;
-  return SaveSegment(slot, useful, gaps.front());
+  return saved ? StoredPart::kStored : StoredPart::kNothing;
 }
 
 size_t Offloader::UnstoredBytes() const {
@@ -247,7 +251,7 @@ bool Offloader::OffloadIdle(size_t coming_tokens) {
   if (!traits.segments || traits.kv_bytes_per_token == 0 || !traits.one_buffer) return false;
   for (SlotPool::Entry& entry : pool_->entries()) {
     if (!SlowsOthers(entry, coming_tokens)) continue;
-    const bool more = entry.segments_left != 0u && StorePart(&entry);
+    const bool more = entry.segments_left != 0u && StorePart(&entry) == StoredPart::kStored;
     if (IsStored(entry.slot)) {
       entry.slot.Clear(entry.slot.name_space());
       ++pool_->counters().offloaded;

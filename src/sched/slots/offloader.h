@@ -47,9 +47,12 @@ class Offloader {
   // false if there was nothing to copy. `now`: also copies slots that were in use recently, and
   // slots stored as full states, of which each copy is complete.
   bool StoreUnused(bool now);
+  // kNothing: there is nothing more to copy, or it cannot be copied in parts. kNoRoom: the cache
+  // has no room for it now, because the rest is in use.
+  enum class StoredPart { kStored, kNothing, kNoRoom };
   // Copies the next part of a free slot that is about to lose its contents. `begins`: the first
-  // one. Returns false if there is nothing more to copy, or if it cannot be copied in parts.
-  bool StoreNextPart(size_t slot, bool begins);
+  // one.
+  StoredPart StoreNextPart(size_t slot, bool begins);
   // Whether emptying the slot would lose nothing.
   bool IsStored(const Slot& slot) const;
   // An estimate of the bytes that StoreUnused has still to copy.
@@ -76,12 +79,11 @@ class Offloader {
   bool CutToRoom(const Slot& slot, Useful* useful) const;
   bool SaveFullState(Slot* slot);
   bool SaveSegments(Slot* slot, const Useful& useful);
-  bool SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
+  Status SaveSegment(Slot* slot, const Useful& useful, const SegmentGap& gap);
   // Whether objects wait for the disk, and will be written.
   bool WritesWait() const;
-  // Returns false if there is nothing more to store.
-  bool StorePart(SlotPool::Entry* entry);
-  bool StoreNextOf(SlotPool::Entry* entry);
+  StoredPart StorePart(SlotPool::Entry* entry);
+  StoredPart StoreNextOf(SlotPool::Entry* entry);
   bool SlowsOthers(const SlotPool::Entry& entry, size_t coming_tokens) const;
 
   SlotPool* const pool_;

@@ -16,10 +16,8 @@ namespace {
 constexpr size_t kShortEndTokens = 128;
 // The worth of a short end where storing it would evict others: an edit is seldom taken back.
 constexpr double kLostWantedShare = 0.125;
-
-ByteSpan WithoutLogits(ByteSpan stored, const Checkpoint& checkpoint) {
-  return stored.first(stored.size() - checkpoint.logits_bytes);
-}
+// A path whose assembly takes longer is assembled in parts.
+constexpr double kAtOnceMsMax = 50;
 
 // Whether a slot with this full state can go on along the prompt: from anywhere, or from its end.
 bool LeadsOn(const MemoryTraits& traits, ReuseMode mode, const FullState& whole, TokenSpan prompt) {
@@ -88,8 +86,7 @@ Restorer::Resumed Restorer::ResumeAnyhow(SlotNeeds needs) {
   if (StoringPays(slot, lost)) offloader_->Offload(&slot);
   MakeRoom(needs, path);
   Resumed resumed{path.slot, {}, {}};
-  const bool own = slot.name_space() == needs.name_space;
-  const size_t had_tokens = own ? CommonPrefix(slot.tokens(), needs.prompt) : 0;
+  const size_t had_tokens = HeldTokens(needs, path.slot);
   const double begin_ms = pool_->NowMs();
   slot.BeginLineage(pool_->NextLineage());
   const Status followed = Follow(needs, path, *pins);
@@ -174,12 +171,11 @@ Restorer::Reach Restorer::ReachOf(const SlotNeeds& needs) const {
 std::vector<uint64_t> Restorer::ToLoad(const SlotNeeds& needs) const {
   if (!MayReuse()) return {};
   const ResumePath path = Choose(needs);
+  if (BytesInParts(needs, path) > pool_->cache().loader().bytes_max()) return {};
   const ResumePoint& point = path.point;
   std::vector<uint64_t> ids;
   if (point.kind == ResumePoint::Kind::kAssemble) {
-    const Slot& slot = pool_->slot(path.slot);
-    const bool own = slot.name_space() == needs.name_space;
-    const size_t held_tokens = own ? CommonPrefix(slot.tokens(), needs.prompt) : 0;
+    const size_t held_tokens = HeldTokens(needs, path.slot);
     for (const SegmentIndex::Link& link : pool_->cache().PathTo(
              needs.name_space, needs.prompt.first(point.position), point.checkpoint.lineage)) {
       if (link.end > held_tokens) ids.push_back(link.id);
@@ -190,6 +186,11 @@ std::vector<uint64_t> Restorer::ToLoad(const SlotNeeds& needs) const {
   const bool in_memory = std::all_of(
       ids.begin(), ids.end(), [this](const uint64_t id) { return pool_->cache().InMemory(id); });
   return in_memory ? std::vector<uint64_t>{} : ids;
+}
+
+size_t Restorer::HeldTokens(const SlotNeeds& needs, size_t slot) const {
+  const Slot& held = pool_->slot(slot);
+  return held.name_space() == needs.name_space ? CommonPrefix(held.tokens(), needs.prompt) : 0;
 }
 
 std::vector<Restorer::Losing> Restorer::SlotsToStore(const SlotNeeds& needs) const {
@@ -289,11 +290,141 @@ Status Restorer::Assemble(Slot* slot, TokenSpan prefix, const ResumePoint& point
                        return pool_->cache().LoadPart(segments, i);
                      }});
   }
-  Status assembled = slot->Assemble(prefix, shared, segments.provenance, parts, snapshot);
+  Status assembled =
+      SlotAssembly(slot, prefix, segments.provenance).AtOnce(shared, parts, snapshot);
   if (!assembled) return assembled;
   assembled_bytes_.Add(static_cast<double>(bytes), pool_->NowMs() - begin_ms);
   ++pool_->counters().assembled;
   return {};
+}
+
+size_t Restorer::BytesInParts(const SlotNeeds& needs, const ResumePath& path) const {
+  const MemoryTraits& traits = pool_->engine().traits();
+  const bool in_parts = path.point.kind == ResumePoint::Kind::kAssemble &&
+                        path.source == ResumePath::Source::kOwn && traits.one_buffer;
+  if (!in_parts) return 0;
+  return (path.point.position - HeldTokens(needs, path.slot)) * traits.kv_bytes_per_token;
+}
+
+std::optional<Restorer::Filling> Restorer::BeginFilling(const SlotNeeds& needs) {
+  if (!MayReuse()) return std::nullopt;
+  Filling filling;
+  filling.path = Choose(needs);
+  // In parts takes longer, and pays where answers would wait, or where memory cannot hold the path.
+  const size_t bytes = BytesInParts(needs, filling.path);
+  const double bytes_per_ms = assembled_bytes_.units_per_ms();
+  const bool is_slow = bytes_per_ms > 0 && static_cast<double>(bytes) > kAtOnceMsMax * bytes_per_ms;
+  if (!is_slow && bytes <= pool_->cache().loader().bytes_max()) return std::nullopt;
+  const ResumePoint& point = filling.path.point;
+  const TokenSpan prefix = needs.prompt.first(point.position);
+  auto segments = pool_->cache().PinPath(needs.name_space, prefix, point.checkpoint.lineage);
+  if (!segments) return std::nullopt;
+  filling.slot = filling.path.slot;
+  filling.name_space = needs.name_space;
+  filling.segments = *std::move(segments);
+  filling.had_tokens = HeldTokens(needs, filling.slot);
+  // Pinned before anything is stored, which may evict.
+  std::vector<uint64_t> ids;
+  for (const CheckpointCache::PinnedPath::Part& part : filling.segments.parts) {
+    if (part.end > filling.had_tokens) ids.push_back(part.id);
+  }
+  if (point.checkpoint.id != 0) ids.push_back(point.checkpoint.id);
+  DiskLoader& loader = pool_->cache().loader();
+  filling.load = loader.Begin(ids, DiskLoader::Kind::kStreams);
+  pool_->NextTick();
+  pool_->Use(filling.slot);
+  Slot& slot = pool_->slot(filling.slot);
+  const size_t lost = LostTokens(slot, needs.name_space, needs.prompt, needs.keeps_answer);
+  if (StoringPays(slot, lost)) offloader_->Offload(&slot);
+  MakeRoom(needs, filling.path);
+  const double begin_ms = pool_->NowMs();
+  if (slot.name_space() != needs.name_space) slot.Clear(needs.name_space);
+  slot.BeginLineage(pool_->NextLineage());
+  std::vector<SegmentPart> ranges;
+  for (const CheckpointCache::PinnedPath::Part& part : filling.segments.parts)
+    ranges.push_back({part.begin, part.end});
+  filling.assembly.emplace(&slot, prefix, filling.segments.provenance);
+  filling.next = filling.assembly->Begin(CommonPrefix(slot.tokens(), prefix), ranges);
+  UnpinParts(filling, 0, filling.next);
+  for (size_t i = 0; i < filling.next; ++i) {
+    loader.Used(filling.load, filling.segments.parts[i].id);
+  }
+  filling.ms = pool_->NowMs() - begin_ms;
+  return filling;
+}
+
+bool Restorer::CanFill(const Filling& filling) const {
+  const auto& parts = filling.segments.parts;
+  const CheckpointId checkpoint = filling.path.point.checkpoint.id;
+  const uint64_t id = filling.next < parts.size() ? parts[filling.next].id : checkpoint;
+  return id == 0 || !pool_->cache().loader().IsToRead(filling.load, id);
+}
+
+Restorer::Filled Restorer::Fill(Filling* filling) {
+  TraceSpan span(pool_->options().trace, "resume");
+  span.Add("slot", filling->slot);
+  const double begin_ms = pool_->NowMs();
+  if (filling->next < filling->segments.parts.size()) {
+    const CheckpointCache::PinnedPath::Part part = filling->segments.parts[filling->next];
+    const auto load = [&] { return pool_->cache().LoadPart(filling->segments, filling->next); };
+    if (Status added = filling->assembly->Add({part.begin, part.end, {}, load}); !added) {
+      return FailFilling(filling, added.error());
+    }
+    const double ms = pool_->NowMs() - begin_ms;
+    assembled_bytes_.Add(static_cast<double>(part.bytes), ms);
+    filling->ms += ms;
+    UnpinParts(*filling, filling->next, filling->next + 1);
+    ++filling->next;
+    pool_->cache().loader().Used(filling->load, part.id);
+    return Filled::kMore;
+  }
+  const Checkpoint& checkpoint = filling->path.point.checkpoint;
+  Pins pins;
+  if (checkpoint.id != 0) {
+    const auto snapshot = pool_->cache().Pin(checkpoint.id);
+    if (!snapshot) return FailFilling(filling, snapshot.error());
+    pins.from_disk = pool_->cache().loader().FromDisk(checkpoint.id);
+    pins.snapshot = *snapshot;
+  }
+  pins.segments = filling->segments;
+  const Status ended = filling->assembly->End(WithoutLogits(pins.snapshot, checkpoint));
+  if (ended) filling->report = Report(filling->path, pins, filling->had_tokens);
+  if (checkpoint.id != 0) pool_->cache().Unpin(checkpoint.id);
+  if (!ended) return FailFilling(filling, ended.error());
+  filling->ms += pool_->NowMs() - begin_ms;
+  filling->report.restore_ms = filling->ms;
+  ++pool_->counters().assembled;
+  pool_->cache().loader().End(filling->load);
+  pool_->Release(filling->slot);
+  return Filled::kDone;
+}
+
+Restorer::Filled Restorer::FailFilling(Filling* filling, const Error& error) {
+  ++pool_->counters().failed;
+  EndFilling(*filling);
+  // As in ResumeAnyhow.
+  if (error.code == ErrorCode::kNoSpace || error.code == ErrorCode::kNotFound)
+    return Filled::kFailed;
+  Pins pins;
+  pins.segments = filling->segments;
+  Discard(filling->path, pins);
+  return Filled::kFailed;
+}
+
+void Restorer::EndFilling(const Filling& filling) {
+  // A part that could not be read is removed when nothing pins it any more.
+  pool_->cache().loader().End(filling.load);
+  UnpinParts(filling, filling.next, filling.segments.parts.size());
+  pool_->slot(filling.slot).Clear(filling.name_space);
+  pool_->Release(filling.slot);
+}
+
+void Restorer::UnpinParts(const Filling& filling, size_t begin, size_t end) {
+  const auto first = filling.segments.parts.begin();
+  CheckpointCache::PinnedPath parts;
+  parts.parts.assign(first + static_cast<std::ptrdiff_t>(begin),
+                     first + static_cast<std::ptrdiff_t>(end));
+  pool_->cache().UnpinPath(parts);
 }
 
 void Restorer::ObservePrefill(size_t tokens, double ms) {

@@ -53,8 +53,39 @@ class Restorer {
   // Returns how far Resume would come now; if no slot is free, as if all were.
   Reach ReachOf(const SlotNeeds& needs) const;
   // Returns the objects of the cache that Resume would use now, in the order of use. Empty if all
-  // of them are in memory.
+  // of them are in memory, or if memory cannot hold them: BeginFilling reads those.
   std::vector<uint64_t> ToLoad(const SlotNeeds& needs) const;
+  // Whether memory cannot hold what Resume would use now. It would wait for the disk.
+  bool ExceedsMemory(const SlotNeeds& needs) const {
+    return BytesInParts(needs, Choose(needs)) > pool_->cache().loader().bytes_max();
+  }
+
+  // A free slot that takes a long path part by part, between the steps of running answers, before
+  // its request gets it.
+  struct Filling {
+    size_t slot = 0;
+    NamespaceId name_space = 0;
+    std::optional<SlotAssembly> assembly;
+    ResumePath path;
+    CheckpointCache::PinnedPath segments;  // pinned from `next` on
+    size_t next = 0;
+    DiskLoader::LoadId load = 0;
+    size_t had_tokens = 0;
+    double ms = 0;       // spent so far
+    ReuseReport report;  // of the path, when it is done
+  };
+  enum class Filled { kMore, kDone, kFailed };
+  // Takes a slot for the prompt if the path that Resume would choose is long enough to be taken in
+  // parts. The slot is in use until Fill or EndFilling frees it. REQUIRES: a slot is free.
+  std::optional<Filling> BeginFilling(const SlotNeeds& needs);
+  // Whether Fill would not wait for the disk.
+  bool CanFill(const Filling& filling) const;
+  // Takes the next part. After the last one the slot is free and holds the prefix; after a failure
+  // it is free and empty.
+  Filled Fill(Filling* filling);
+  // Frees and empties the slot.
+  void EndFilling(const Filling& filling);
+
   struct Losing {
     size_t slot = 0;
     size_t lost_tokens = 0;
@@ -105,6 +136,13 @@ class Restorer {
   }
   // Whether a slot that loses its last `lost_tokens` tokens is worth storing first.
   bool StoringPays(const Slot& slot, size_t lost_tokens) const;
+  // The bytes of a path that can be taken in parts; 0 if it cannot be.
+  size_t BytesInParts(const SlotNeeds& needs, const ResumePath& path) const;
+  // The number of first tokens of the prompt that the slot holds.
+  size_t HeldTokens(const SlotNeeds& needs, size_t slot) const;
+  // Unpins the parts of [begin, end).
+  void UnpinParts(const Filling& filling, size_t begin, size_t end);
+  Filled FailFilling(Filling* filling, const Error& error);
   // Whether the path shares the cells of another slot.
   bool Forks(const ResumePath& path) const;
   // The cells that the prompt takes besides those that its slot shares.

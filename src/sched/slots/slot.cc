@@ -89,33 +89,6 @@ Status Slot::Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan sn
   return {};
 }
 
-Status Slot::Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
-                      std::span<const SegmentPart> path, ByteSpan snapshot) {
-  size_t same = SharedBits(provenance_, provenance, shared);
-  if (same <= std::min(provenance_.clean, provenance.clean)) same = cuts_.AtOrBefore(same);
-  size_t keep = 0;
-  std::vector<SegmentPart> parts;
-  for (const SegmentPart& part : path) {
-    if (part.begin <= same) {
-      keep = part.begin;
-      parts.clear();
-    }
-    parts.push_back(part);
-  }
-  engine_->SetMedia(seq_, prefix);
-  if (Status assembled = engine_->Assemble(seq_, keep, parts, prefix.size(), snapshot);
-      !assembled) {
-    Clear(name_space_);
-    return assembled;
-  }
-  CutTo(keep);
-  SetTokens({prefix.begin(), prefix.end()});
-  provenance_ = provenance;
-  forks_ = true;
-  CountCells();
-  return {};
-}
-
 Status Slot::Fork(const Slot& from, size_t position, ByteSpan snapshot) {
   CHECK(position <= from.tokens_.size());
   if (Status forked = engine_->Fork(from.seq_, seq_, position, snapshot); !forked) {
@@ -177,7 +150,7 @@ Status Slot::Unshare(size_t begin) {
   Status copied;
   if (bytes) {
     const SegmentPart part = {begin, tokens_.size(), *bytes};
-    copied = engine_->Assemble(seq_, begin, {&part, 1}, tokens_.size(), {});
+    copied = engine_->Assemble(seq_, begin, {&part, 1}, tokens_.size(), ByteSpan());
   } else {
     copied = tl::unexpected(bytes.error());
   }
@@ -299,6 +272,58 @@ void Slot::MarkAnswered(size_t begin) {
   std::vector<TokenRange>& answers = provenance_.answers;
   if (answers.empty() || answers.back().end != begin) answers.push_back({begin, begin});
   answers.back().end = begin + 1;
+}
+
+size_t SlotAssembly::PartsHeld(size_t shared, std::span<const SegmentPart> path) const {
+  size_t same = SharedBits(slot_->provenance_, provenance_, shared);
+  if (same <= std::min(slot_->provenance_.clean, provenance_.clean)) {
+    same = slot_->cuts_.AtOrBefore(same);
+  }
+  size_t held = 0;
+  while (held + 1 < path.size() && path[held + 1].begin <= same) ++held;
+  return held;
+}
+
+Status SlotAssembly::Done(Status assembled) {
+  if (!assembled) {
+    slot_->Clear(slot_->name_space_);
+    return assembled;
+  }
+  slot_->SetTokens(prefix_);
+  slot_->provenance_ = provenance_;
+  slot_->forks_ = true;
+  slot_->CountCells();
+  return {};
+}
+
+Status SlotAssembly::AtOnce(size_t shared, std::span<const SegmentPart> path, ByteSpan snapshot) {
+  const std::span<const SegmentPart> parts = path.subspan(PartsHeld(shared, path));
+  const size_t keep = parts.empty() ? 0 : parts.front().begin;
+  slot_->engine_->SetMedia(slot_->seq_, prefix_);
+  Status assembled = slot_->engine_->Assemble(slot_->seq_, keep, parts, prefix_.size(), snapshot);
+  if (assembled) slot_->CutTo(keep);
+  return Done(std::move(assembled));
+}
+
+size_t SlotAssembly::Begin(size_t shared, std::span<const SegmentPart> path) {
+  const size_t held = PartsHeld(shared, path);
+  end_ = path[held].begin;
+  slot_->engine_->SetMedia(slot_->seq_, prefix_);
+  if (end_ == 0) slot_->engine_->Clear(slot_->seq_);
+  slot_->Lose();
+  slot_->ledger_->SetTokens(static_cast<size_t>(slot_->seq_), prefix_.size());
+  return held;
+}
+
+Status SlotAssembly::Add(const SegmentPart& part) {
+  Status added = slot_->engine_->Assemble(slot_->seq_, end_, {&part, 1}, part.end, std::nullopt);
+  if (!added) slot_->Clear(slot_->name_space_);
+  end_ = part.end;
+  return added;
+}
+
+Status SlotAssembly::End(ByteSpan snapshot) {
+  return Done(slot_->engine_->Assemble(slot_->seq_, end_, {}, end_, snapshot));
 }
 
 }  // namespace cairn

@@ -1,6 +1,7 @@
 // Slot: a live sequence in the engine's context, with its tokens and their provenance.
 //
-// Invariant: the engine's sequence holds exactly `tokens`; while drafts are verified, more.
+// Invariant: the engine's sequence holds exactly `tokens`; while drafts are verified, and from
+// SlotAssembly::Begin to End, more.
 //
 // Threads: the one that owns the context.
 
@@ -55,14 +56,8 @@ class Slot {
   Status Truncate(size_t position);
   // Restores a checkpoint. `prefix`: the tokens before it. On an error the slot is empty.
   Status Restore(TokenSpan prefix, const Checkpoint& checkpoint, ByteSpan snapshot);
-  // Assembles the attention KV of `path`, which begins at 0 and has `provenance`, except for the
-  // part that the slot holds already, and restores `snapshot`, which is empty where the model needs
-  // none. `prefix`: the tokens held afterwards. `shared`: how many of them the slot holds now. On
-  // an error the slot is empty.
-  Status Assemble(TokenSpan prefix, size_t shared, const Provenance& provenance,
-                  std::span<const SegmentPart> path, ByteSpan snapshot);
   // Begins with the first `position` tokens of `from`, which is unchanged, and restores `snapshot`
-  // as Assemble does. On an error the slot is empty.
+  // as SlotAssembly does. On an error the slot is empty.
   Status Fork(const Slot& from, size_t position, ByteSpan snapshot);
   // Drops the range; the tokens after it shift down and become a run of number `lineage`. REQUIRES:
   // the engine shifts; the tokens after the range are present, and in no other slot. On an error
@@ -105,6 +100,8 @@ class Slot {
   Result<Bytes> TakeFullState() { return engine_->TakeFullState(seq_); }
 
  private:
+  friend class SlotAssembly;
+
   // The engine computes with the adapters of the slot's namespace from now on.
   Status UseAdapters();
   void CutTo(size_t position);
@@ -139,6 +136,34 @@ class Slot {
     bool forks = false;
   };
   std::optional<UncutChunk> uncut_;
+};
+
+// SlotAssembly: assembles the attention KV of a path of segments in a slot, except for the part
+// that the slot holds already, at once or part by part (Engine::Assemble). From Begin to End the
+// slot counts as empty and has the cells of the whole prefix; Clear ends it early. After an error
+// the slot is empty.
+class SlotAssembly {
+ public:
+  // `prefix`: the tokens held afterwards, with their provenance. The slot outlives it.
+  SlotAssembly(Slot* slot, TokenSpan prefix, Provenance provenance)
+      : slot_(slot), prefix_(prefix.begin(), prefix.end()), provenance_(std::move(provenance)) {}
+
+  // `path` begins at 0. `shared`: how many of the tokens the slot holds now. `snapshot` is empty
+  // where the model needs none.
+  Status AtOnce(size_t shared, std::span<const SegmentPart> path, ByteSpan snapshot);
+  // Returns how many parts of the path the slot holds: Add takes those behind them.
+  size_t Begin(size_t shared, std::span<const SegmentPart> path);
+  Status Add(const SegmentPart& part);
+  Status End(ByteSpan snapshot);
+
+ private:
+  size_t PartsHeld(size_t shared, std::span<const SegmentPart> path) const;
+  Status Done(Status assembled);
+
+  Slot* slot_;
+  Tokens prefix_;
+  Provenance provenance_;
+  size_t end_ = 0;  // of the parts so far
 };
 
 }  // namespace cairn

@@ -245,7 +245,7 @@ Status SlotArchive::SetSaved(Slot* slot, const SavedSlot& saved) {
   for (const SavedSlot::Part& part : saved.parts) {
     parts.push_back({part.begin, part.end, part.bytes});
   }
-  return slot->Assemble(saved.tokens, 0, saved.provenance, parts, saved.end_state);
+  return SlotAssembly(slot, saved.tokens, saved.provenance).AtOnce(0, parts, saved.end_state);
 }
 
 // If the budget holds fewer, the later ones stay, or those that the eviction policy prefers.

@@ -157,6 +157,31 @@ size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bo
   return slot.tokens().size() - shared;
 }
 
+void KeepInMemory(const CheckpointCache& cache, NamespaceId name_space, TokenSpan prompt,
+                  CheckpointCache::MatchResult* match) {
+  // The end of the segments in memory of a path.
+  const auto end_in_memory = [&](size_t position, LineageId lineage) {
+    size_t end = 0;
+    if (position == 0) return end;
+    for (const auto& link : cache.PathTo(name_space, prompt.first(position), lineage)) {
+      if (!cache.InMemory(link.id)) break;
+      end = link.end;
+    }
+    return end;
+  };
+  std::erase_if(match->checkpoints,
+                [&](const Checkpoint& checkpoint) { return !cache.InMemory(checkpoint.id); });
+  for (Checkpoint& checkpoint : match->checkpoints) {
+    checkpoint.kv_stored =
+        checkpoint.kv_stored &&
+        end_in_memory(checkpoint.position, checkpoint.lineage) >= checkpoint.position;
+  }
+  match->stored_on_grid = std::min(match->stored_on_grid, end_in_memory(match->stored_on_grid, 0));
+  std::erase_if(match->full_states,
+                [&](const FullState* whole) { return !cache.InMemory(whole->id); });
+  match->nearest = 0;  // of a run, which may be on disk
+}
+
 ResumePath ChooseResumePath(const ResumeRules& rules, const SlotNeeds& needs,
                             std::span<const SlotView> slots, uint64_t now_tick) {
   return PathFinder(rules, needs, slots, now_tick).Find();
