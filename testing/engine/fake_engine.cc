@@ -23,9 +23,11 @@ uint64_t Contribution(Token token, size_t position, uint64_t flavour) {
   return HashMix(HashMix(static_cast<uint64_t>(token) + 1, position), flavour);
 }
 
-// The highest bit of an `added`, and the lowest ones of `recurrent`; see GridOrigin.
+// The highest bit of an `added`, and the lowest ones of `recurrent`; see GridOrigin. Some bits
+// between repeat those of the cell before, on which the KV depends; see IsOfOneComputation.
 constexpr uint64_t kBoundaryBit = uint64_t{1} << 63;
 constexpr uint64_t kOriginMask = (uint64_t{1} << 20) - 1;
+constexpr uint64_t kBeforeMask = uint64_t{0xffffff} << 32;
 
 // A chunk, and the grid in it: counted from `origin`, up to the first boundary inside it or its
 // end.
@@ -274,6 +276,7 @@ void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens,
   const size_t begin = sequence->end;
   const size_t end = begin + tokens.size();
   CHECK(end <= kOriginMask);
+  mixed_states_ += IsOfOneComputation(*sequence) ? 0 : 1;
   const Tokens& starts = options_.message_starts;
   const CutRules rules{options_.grid_tokens, starts, options_.boundary_gap_divisor};
   size_t origin = GridOrigin(*sequence);
@@ -299,7 +302,9 @@ void FakeEngine::Extend(Sequence* sequence, TokenSpan tokens,
 
 void FakeEngine::Contribute(Sequence* sequence, uint64_t contribution, bool is_boundary,
                             size_t origin) {
-  const uint64_t added = (contribution & ~kBoundaryBit) | (is_boundary ? kBoundaryBit : 0);
+  uint64_t added = (contribution & ~kBoundaryBit) | (is_boundary ? kBoundaryBit : 0);
+  const uint64_t before = has_cells() && !sequence->cells.empty() ? sequence->cells.back() : 0;
+  added = (added & ~kBeforeMask) | (before & kBeforeMask);
   if (has_cells()) AddCell(sequence, added);
   if (has_window()) sequence->window.push_back(HashMix(added, 1));
   if (!has_recurrent()) return;
@@ -312,6 +317,27 @@ void FakeEngine::EndChunk(Sequence* sequence, size_t tokens) {
     sequence->window_begin = std::max(sequence->window_begin, WindowStart(sequence->end));
   }
   decoded_tokens_ += tokens;
+}
+
+bool FakeEngine::IsOfOneComputation(const Sequence& sequence) const {
+  if (!has_cells()) return true;
+  for (size_t i = 0; i < sequence.end; ++i) {
+    const uint64_t before = i == 0 ? 0 : sequence.cells[i - 1];
+    if (((sequence.added[i] ^ before) & kBeforeMask) != 0) return false;
+  }
+  if (has_window()) {
+    for (size_t i = sequence.window_begin; i < sequence.end; ++i) {
+      if (sequence.window[i] != HashMix(sequence.added[i], 1)) return false;
+    }
+  }
+  if (!has_recurrent()) return true;
+  uint64_t recurrent = 0;
+  uint64_t origin = 0;
+  for (size_t i = 0; i < sequence.end; ++i) {
+    if ((sequence.added[i] & kBoundaryBit) != 0) origin = i + 1;
+    recurrent = (HashMix(recurrent, sequence.added[i]) & ~kOriginMask) | origin;
+  }
+  return recurrent == sequence.recurrent;
 }
 
 uint64_t FakeEngine::StateHash(const Sequence& sequence) const {

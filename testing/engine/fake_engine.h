@@ -106,6 +106,8 @@ class FakeEngine : public Engine {
 
   // Tokens decoded since the start, which a cache is meant to save.
   uint64_t decoded_tokens() const { return decoded_tokens_; }
+  // How often tokens were decoded behind a state that was put together of two computations.
+  uint64_t mixed_states() const { return mixed_states_; }
   // Bytes of all texts that were tokenized since the start.
   uint64_t tokenized_bytes() const { return *tokenized_bytes_; }
   // The next `count` Decodes fail as libllama may, leaving the sequence empty.
@@ -146,6 +148,9 @@ class FakeEngine : public Engine {
     return options_.memory_class == MemoryClass::kRecurrent ||
            options_.memory_class == MemoryClass::kHybrid;
   }
+  // Whether the state that cannot be rolled back is the one that the cells lead to. It is not if it
+  // comes from another computation of the same tokens.
+  bool IsOfOneComputation(const Sequence& sequence) const;
   // The first position whose window contribution the token at `position` attends to.
   size_t WindowStart(size_t position) const {
     return position > options_.window_tokens ? position - options_.window_tokens : 0;
@@ -190,6 +195,7 @@ class FakeEngine : public Engine {
   std::vector<std::vector<float>> logits_;
   uint64_t last_place_ = 0;
   uint64_t decoded_tokens_ = 0;
+  uint64_t mixed_states_ = 0;
   // Any thread may tokenize; copies share it.
   std::shared_ptr<std::atomic<uint64_t>> tokenized_bytes_ =
       std::make_shared<std::atomic<uint64_t>>(0);

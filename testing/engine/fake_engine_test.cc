@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 
 namespace cairn::fake_engine_test {
@@ -67,6 +68,28 @@ TEST_P(FakeEngineTest, TruncatesOnlyWhereTheClassCan) {
   EXPECT_EQ(engine.CanTruncate(kSeq, 128), GetParam() == MemoryClass::kAttention);
   EXPECT_TRUE(engine.CanTruncate(kSeq, 400));
   EXPECT_TRUE(engine.CanTruncate(kSeq, 0));
+}
+
+TEST_P(FakeEngineTest, AStateOfTwoComputationsIsCounted) {
+  if (GetParam() == MemoryClass::kRecurrent) return;  // its snapshot is the whole state
+  const Tokens tokens = Counting(200);
+  FakeEngine engine(Options());
+  for (const SeqId seq : {1, 2}) {
+    const size_t cut = seq == 1 ? 90 : 100;  // neither is on the grid
+    ASSERT_TRUE(engine.Decode(seq, 0, TokenSpan(tokens).first(cut)));
+    ASSERT_TRUE(engine.Decode(seq, cut, TokenSpan(tokens).subspan(cut, 150 - cut)));
+  }
+  for (const SeqId behind : {1, 2}) {
+    const Bytes front = *engine.TakeSegment(1, 0, 120);
+    const Bytes back = *engine.TakeSegment(behind, 120, 150);
+    const Bytes snapshot = *engine.TakeSnapshot(behind);
+    const std::array<SegmentPart, 2> parts = {SegmentPart{0, 120, front},
+                                              SegmentPart{120, 150, back}};
+    ASSERT_TRUE(engine.Assemble(kSeq, 0, parts, 150, snapshot));
+    Read(&engine, 150, tokens, 160);
+    EXPECT_EQ(engine.mixed_states(), behind == 1 ? 0u : 1u);
+    engine.Clear(kSeq);
+  }
 }
 
 TEST_P(FakeEngineTest, AFailedDecodeLeavesTheSequenceEmpty) {

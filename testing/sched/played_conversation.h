@@ -15,6 +15,7 @@
 #include "base/tokens.h"
 #include "engine/engine.h"
 #include "policy/prompt_shape.h"
+#include "sched/prefill_chunks.h"
 #include "sched/scheduler.h"
 #include "tree/prompt_cuts.h"
 
@@ -225,7 +226,7 @@ class PlainPlayer {
         while (!IsCut(last, boundaries, prompt.size())) --last;
         if (begin < last) {
           end = last;
-        } else if (PassesEnd(prompt, boundaries) && end == boundaries.back()) {
+        } else if (PassesEnd(prompt, cuts) && end == boundaries.back()) {
           end = prompt.size();
         }
       }
@@ -256,11 +257,14 @@ class PlainPlayer {
   bool EndsInGenerationPrompt(const Tokens& prompt) const {
     return chat_start_ >= 0 && prompt.size() > 2 && prompt[prompt.size() - 2] == chat_start_;
   }
-  // Whether the boundary in the generation prompt ends no chunk. A boundary before it may be the
-  // system prefix's end, but is never that near to the end of a chat.
-  bool PassesEnd(const Tokens& prompt, const std::vector<size_t>& boundaries) const {
-    return reply_follows_ && EndsInGenerationPrompt(prompt) &&
-           boundaries.back() == prompt.size() - 1;
+  // Whether the last boundary ends no chunk: that of the generation prompt, or of a short message
+  // before it, but not that of the system prefix's end.
+  bool PassesEnd(const Tokens& prompt, const PromptCuts& cuts) const {
+    if (!reply_follows_ || !EndsInGenerationPrompt(prompt)) return false;
+    const auto second = std::find(prompt.begin() + 1, prompt.end(), chat_start_);
+    const size_t last = cuts.BoundaryAtOrBefore(prompt.size());
+    return prompt.size() - last <= kTailTokensMax &&
+           last > cuts.ForCheckpoint(static_cast<size_t>(second - prompt.begin()));
   }
   // Where the rest of the prompt ends a chunk if it is a short turn after an answer; 0: it is none.
   size_t ShortTurnEnd(const Tokens& prompt, const std::vector<size_t>& boundaries) const {
