@@ -102,16 +102,16 @@ make_model() {
 choose() {
   local slots="$SLOTS" common
   [[ "$1" != best ]] || slots="$BEST_SLOTS"
+  # Without --parallel both would share the context among slots.
   common=(-m "$PLAYED" --port "$3" -c "$CONTEXT" -t "$THREADS" -b 2048 -ub 512 --parallel "$slots"
-    --cache-ram "$RAM_MIB" "${SERVE[@]}")
+    --kv-unified --cache-ram "$RAM_MIB" "${SERVE[@]}")
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
     ARGV=("$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache" "${CAIRN_FLAGS[@]}")
     return 0
   fi
   CWD="$PEER_CWD"
-  # Without --parallel it would share the context among slots, as ours does.
-  ARGV=("${PEER[@]}" "${common[@]}" --kv-unified --metrics)
+  ARGV=("${PEER[@]}" "${common[@]}" --metrics)
   [[ "$1" != control ]] || ARGV+=(-b "$CONTROL_BATCH" -ub "$CONTROL_BATCH")
   [[ "$1" == best ]] || return 0
   ARGV+=(--checkpoint-min-step 0 --ctx-checkpoints 256)

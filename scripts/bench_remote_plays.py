@@ -37,7 +37,8 @@ def started(store, args):
 def serve(args, model, name: str, flags: list) -> Server:
     context = 2 * args.tokens + 4096
     command = [str(args.cairn), "serve", "-m", str(model), "-c", str(context), "--parallel",
-               str(PARALLEL), "--no-warm", "--shutdown-timeout", str(SHUTDOWN_S), *flags]
+               str(PARALLEL), "--kv-unified", "--no-warm", "--shutdown-timeout", str(SHUTDOWN_S),
+               *flags]
     return Server(command, ROOT, args.work / f"{name}.log")
 
 

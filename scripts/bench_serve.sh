@@ -83,6 +83,8 @@ choose() {
   [[ "$2" != crowds ]] || slots="$CROWD_SLOTS"
   common=(-m "$MODEL" --port "$3" -c "$context" -t "$THREADS" -b 2048 -ub 512
     --parallel "$slots" --cache-ram "$RAM_MIB")
+  # Crowds are played on the default where the slots are given: a stream for each.
+  [[ "$2" == crowds ]] || common+=(--kv-unified)
   if [[ "$1" == cairn ]]; then
     CWD="$ROOT"
     ARGV=("$CAIRN" serve "${common[@]}" --cache-dir "$WORK/cache" "${CAIRN_FLAGS[@]}")
@@ -92,8 +94,6 @@ choose() {
   fi
   CWD="$PEER_CWD"
   ARGV=("${PEER[@]}" "${common[@]}" --metrics)
-  # Crowds are played on its defaults, which are a stream for each slot.
-  [[ "$2" == crowds ]] || ARGV+=(--kv-unified)
 }
 
 # play NAME WORKLOAD REPETITION: one server, one workload, one result.
@@ -148,8 +148,8 @@ END
 For each run of a workload a server was started and ended, ours and the peer's in turn; never did
 two run at once. The clients ran on the same cores. Both servers have the same model, context,
 slots, threads, batches and limit for cached RAM, and answer greedily; answers have the same
-lengths, as their ends are ignored. *crowds* has $CROWD_SLOTS slots; the peer has a stream for each
-there, as is its default. Other lengths and flags of a workload: *gaps* has a context of
+lengths, as their ends are ignored. *crowds* has $CROWD_SLOTS slots with a stream for each, as is the
+default of both; all else is in one buffer. Other lengths and flags of a workload: *gaps* has a context of
 $LONG_CONTEXT tokens and $ANSWERS answers of up to $ANSWER_TOKENS tokens; *streams* has $STREAMS
 clients for $STREAM_SECONDS seconds; *turns* has pauses of $PAUSE_MS ms, and its answers, which
 must hold reasoning, are decided beforehand: the peer is held to them by a grammar in the request,

@@ -83,7 +83,7 @@ class Player:
         program = [str(args.cairn), "serve"] if configuration.ours else args.peer
         command = [*program, "-m", str(args.model), "-c", str(shape.context()), "-t",
                    str(args.threads), "-b", "2048", "-ub", "512", "--parallel", str(shape.slots),
-                   "--cache-ram", str(self.memory_mib(configuration, sizes))]
+                   "--kv-unified", "--cache-ram", str(self.memory_mib(configuration, sizes))]
         if not configuration.ours:
             return [*command, *BEST]
         if not configuration.disk:

@@ -191,7 +191,7 @@ class ACommand(unittest.TestCase):
     def test_gives_both_servers_the_same_memory(self):
         for name, mib in (("memory", 512), ("peer", 512), ("two", 20), ("disk", 20),
                           ("peer-two", 20)):
-            self.assertIn(f"--parallel 4 --cache-ram {mib}", self.command(name))
+            self.assertIn(f"--parallel 4 --kv-unified --cache-ram {mib}", self.command(name))
 
     def test_gives_a_disk_to_one_configuration(self):
         self.assertIn("--cache-dir work/cache --cache-disk 3 --codec raw", self.command("disk"))

@@ -361,6 +361,20 @@ TEST(ServeProgram, CommandsAndFlagsThatAreMistypedSayWhatWasMeant) {
   }
 }
 
+using SlotContextTest = test::ServedTest;
+
+TEST_F(SlotContextTest, IsAPartWhereSlotsAreGivenAndAllOfItInOneBuffer) {
+  const Json long_prompt = {{"prompt", std::string(1500, 'p')}, {"max_tokens", 1}};
+  Serve({"-np", "4"});  // of 4096 tokens
+  EXPECT_EQ(Json::parse(Get("/props").body)["default_generation_settings"]["n_ctx"], 1024);
+  const HttpReply refused = Post("/v1/completions", long_prompt);
+  EXPECT_EQ(refused.status, 400) << refused.body;
+  EXPECT_EQ(Json::parse(refused.body)["error"]["n_ctx"], 1024);
+  Serve({"-np", "4", "--kv-unified"});
+  EXPECT_EQ(Json::parse(Get("/props").body)["default_generation_settings"]["n_ctx"], 4096);
+  EXPECT_EQ(Post("/v1/completions", long_prompt).status, 200);
+}
+
 TEST(ServeProgram, ExactReuseOfSeveralSlotsExcludesOneBuffer) {
   const std::string model = "serve --port 0 -m " + MadeModel() + " --reuse exact -np 2 ";
   for (const char* flag : {"--kv-unified", "-kvu"}) {

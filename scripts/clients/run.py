@@ -48,7 +48,7 @@ DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cl
            Continue(), Gptel(), Vibe(), PydanticAi(), Strands(), Smolagents(), Copilot(),
            Kilo(), OpenHands(), AiSdk()]
 # One thread: two that wait for each other are slower where other work goes on.
-FLAGS = ["-np", "8", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
+FLAGS = ["-np", "8", "--kv-unified", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"
 ROWS = CLIENTS / "rows"
 CELLS = CLIENTS / "cells"

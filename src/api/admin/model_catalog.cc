@@ -33,7 +33,7 @@ Json OpenAiModel(const ChatService& service, const ServedModel& served) {
           {"meta",
            {{"architecture", info.architecture},
             {"n_vocab", info.vocab_size},
-            {"n_ctx", service.limits().told_context_tokens()},
+            {"n_ctx", engine.context_tokens()},
             {"n_ctx_train", info.train_context_tokens},
             {"n_embd", info.embedding_size},
             {"n_params", info.parameters},

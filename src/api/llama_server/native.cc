@@ -93,7 +93,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   const TemplateCaps& caps = service.chat_template().caps();
   Json props;
   props["default_generation_settings"] = {{"id", 0},
-                                          {"n_ctx", service.limits().told_context_tokens()},
+                                          {"n_ctx", engine.context_tokens()},
                                           {"is_processing", false},
                                           {"params", SettingsJson(defaults)}};
   props["total_slots"] = engine.slots();
@@ -124,7 +124,7 @@ std::string SlotsBody(const ChatService& service) {
   Json slots = Json::array();
   for (const SlotStats& slot : service.stats().slots) {
     slots.push_back({{"id", slots.size()},
-                     {"n_ctx", service.limits().told_context_tokens()},
+                     {"n_ctx", service.engine().context_tokens()},
                      {"is_processing", slot.busy},
                      {"n_tokens", slot.tokens},
                      {"n_prompt_tokens", slot.prompt_tokens},

@@ -55,26 +55,5 @@ TEST_F(NativeTest, PropsSayWhatIsServed) {
   EXPECT_NE(props["chat_template"].get<std::string>().find("im_start"), std::string::npos);
 }
 
-TEST_F(NativeTest, TheToldContextIsASlotsPartWhereTheServerSaysSo) {
-  FakeEngineOptions options;
-  options.context_tokens = 4096;
-  options.slots = 4;
-  const FakeEngine engine(options);
-  ChatServiceOptions service_options;
-  for (const size_t told : {4096U, 1024U}) {
-    service_options.prompt.tells_parts = told < options.context_tokens;
-    const ChatService service(&engine, template_.get(), &scheduler_, service_options);
-    const Json props = Json::parse(PropsBody(service, GenerationParams{}, ServedModel{}));
-    EXPECT_EQ(props["default_generation_settings"]["n_ctx"], told);
-    EXPECT_EQ(Json::parse(ModelsBody(service, ServedModel{}))["data"][0]["meta"]["n_ctx"], told);
-    // A client shortens its conversation to what the error tells.
-    const auto too_long = service.PrepareText(std::string(4096, 'x'), {}, 0);
-    ASSERT_FALSE(too_long.has_value());
-    EXPECT_EQ(too_long.error().context_tokens, told);
-    const auto fits = service.PrepareText(std::string(2000, 'x'), {}, 0);
-    EXPECT_TRUE(fits.has_value());
-  }
-}
-
 }  // namespace
 }  // namespace cairn::native_test

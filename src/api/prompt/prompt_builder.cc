@@ -107,7 +107,7 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
       template_(chat_template),
       answers_(answers),
       options_(options),
-      limits_(engine, options.tells_parts ? engine->context_tokens() / engine->slots() : 0),
+      limits_(engine),
       specials_(FindSpecialTexts(*engine)),
       reasoning_controls_(FindReasoningControls(*chat_template)),
       reply_opening_(FindReplyOpening(specials_, *chat_template)),

@@ -62,9 +62,6 @@ struct PromptOptions {
   bool cuts_overflow = false;
   // Continue an assistant message at the end of a conversation (api/prompt/prefill.h).
   bool prefill_assistant = true;
-  // Clients are told of a slot's equal part of the context that the slots share: what they may fill
-  // without taking another one's room. Requests may use all of it.
-  bool tells_parts = false;
   // Default reasoning effort of requests: one of ReasoningEfforts(), or empty.
   std::string reasoning_effort;
   // Default template kwargs: a JSON object as text, or empty. A request's keys override them.

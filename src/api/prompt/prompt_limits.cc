@@ -51,11 +51,6 @@ size_t BytesOf(const Conversation& conversation) {
   return bytes;
 }
 
-PromptLimits::PromptLimits(const Engine* engine, size_t told_context_tokens)
-    : engine_(engine),
-      told_context_tokens_(told_context_tokens > 0 ? told_context_tokens
-                                                   : engine->context_tokens()) {}
-
 size_t PromptLimits::bytes_max(TextUse use) const {
   const size_t fitting = BytesOfTokens(*engine_, engine_->context_tokens()) - 1;
   return use == TextUse::kPrompt ? fitting : std::max(fitting, kCountedBytes);
@@ -84,7 +79,7 @@ ApiError PromptLimits::TooLong(size_t tokens, bool at_least) const {
   const std::string count = (at_least ? "at least " : "") + std::to_string(tokens);
   ApiError error = ToApiError(PromptTooLong(count, engine_->context_tokens()));
   error.prompt_tokens = tokens;
-  error.context_tokens = told_context_tokens_;
+  error.context_tokens = engine_->context_tokens();
   return error;
 }
 

@@ -50,9 +50,8 @@ class PromptLimits {
   // read a long word as one token, so a text's bytes say little of its tokens.
   static constexpr size_t kEncodedBytes = size_t{1} << 20;
 
-  // `engine` outlives it. `told_context_tokens`: what clients are told of the context's size; 0:
-  // all of it.
-  explicit PromptLimits(const Engine* engine, size_t told_context_tokens = 0);
+  // `engine` outlives it.
+  explicit PromptLimits(const Engine* engine) : engine_(engine) {}
   PromptLimits(const PromptLimits&) = delete;
   PromptLimits& operator=(const PromptLimits&) = delete;
 
@@ -66,9 +65,6 @@ class PromptLimits {
 
   // Returns the 400 for a prompt of so many tokens, or with `at_least` of that many or more.
   ApiError TooLong(size_t tokens, bool at_least = false) const;
-  // The context as clients should count with it: `n_ctx` of /props, of the list of models and of
-  // errors. A prompt may be longer where the slots share their room.
-  size_t told_context_tokens() const { return told_context_tokens_; }
 
   // Waits while another long text is at work, if a text of `bytes` is one. Hold the result as long
   // as the text's tokens are made.
@@ -81,7 +77,6 @@ class PromptLimits {
 
  private:
   const Engine* const engine_;
-  const size_t told_context_tokens_;
   mutable std::mutex long_text_mutex_;
 };
 

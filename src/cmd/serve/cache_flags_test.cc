@@ -20,6 +20,16 @@ TEST(CacheFlags, ChooseAutoAndValueUnlessTold) {
   EXPECT_TRUE(StoresCheckpoints(ParsedFlags("")));
 }
 
+TEST(SlotFlags, SlotsHaveStreamsWhereTheirNumberIsGivenAsInLlamaServer) {
+  EXPECT_TRUE(UnifiedOf(ParsedFlags("")));
+  EXPECT_FALSE(UnifiedOf(ParsedFlags("-np 2")));
+  EXPECT_TRUE(UnifiedOf(ParsedFlags("-np 2 -kvu")));
+  EXPECT_FALSE(UnifiedOf(ParsedFlags("-no-kvu")));
+  // One stream is one buffer, which can be taken apart without copies.
+  EXPECT_TRUE(UnifiedOf(ParsedFlags("-np 1")));
+  EXPECT_FALSE(UnifiedOf(ParsedFlags("--reuse exact")));
+}
+
 TEST(CacheFlags, AnIntervalBringsItsPolicyWithIt) {
   const ServeOptions every_nb = ParsedFlags("--checkpoint-every-nb 3");
   EXPECT_EQ(PlacementNames(every_nb), "auto,every-nb");

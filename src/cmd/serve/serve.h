@@ -40,8 +40,7 @@ struct ServeOptions {
   std::string alias;   // names with commas between them; the first is the one in answers
   std::string tags;    // likewise
   int32_t slots = -1;  // negative for the default, see SlotsOf
-  // One KV buffer for all slots; nullopt for the default: unless `reuse` is exact.
-  std::optional<bool> kv_unified;
+  std::optional<bool> kv_unified;  // nullopt for the default, see UnifiedOf
 
   std::string host = "127.0.0.1";
   int port = 8080;
@@ -143,6 +142,10 @@ inline constexpr size_t kUsualSlots = 4;
 // Returns the number of slots of the flags; by default kUsualSlots, or one with `--reuse exact`,
 // where the slots divide the context.
 size_t SlotsOf(const ServeOptions& options);
+// Whether all slots share one KV buffer. By default they do, but for two cases: where their number
+// is given each has a stream of its own, as in llama-server; and so it has with `--reuse exact`,
+// because sequences in one buffer change the last bits of each other's logits.
+bool UnifiedOf(const ServeOptions& options);
 
 // Adds the subcommand `serve` to `app`; parsing fills `options`, which must outlive it.
 CLI::App* AddServe(CLI::App* app, ServeOptions* options);

@@ -51,6 +51,11 @@ size_t SlotsOf(const ServeOptions& options) {
   return options.reuse == "exact" ? 1 : kUsualSlots;
 }
 
+bool UnifiedOf(const ServeOptions& options) {
+  if (options.kv_unified) return *options.kv_unified;
+  return options.reuse != "exact" && options.slots <= 1;
+}
+
 Result<std::unique_ptr<const AnswerScript>> ReadScript(const std::string& path) {
   if (path.empty()) return nullptr;
   const auto text = ReadFile(path);

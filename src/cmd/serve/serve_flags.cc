@@ -56,15 +56,15 @@ void AddSlotFlags(CLI::App* serve, ServeOptions* options) {
   serve
       ->add_option(
           "--parallel", options->slots,
-          "Number of slots (-np): requests that run concurrently and share the context (-1: 4, or "
-          "1 with --reuse exact, where each slot gets an equal part of the context)")
+          "Number of slots (-np): requests that run concurrently. Where it is given each slot gets "
+          "an equal part of the context; else they share it (-1: 4, or 1 with --reuse exact)")
       ->group(group);
   serve
       ->add_flag("--kv-unified,!--no-kv-unified", options->kv_unified,
                  "One KV buffer for all slots (-kvu): they share its room and the KV of common "
                  "prefixes. -no-kvu: a stream for each slot, with an equal part of the context, so "
                  "that slots neither slow one another down nor change each other's bits (default: "
-                 "one buffer; streams with --reuse exact and several slots)")
+                 "one buffer; streams where --parallel is given, and with --reuse exact)")
       ->group(group);
 }
 

@@ -111,9 +111,6 @@ ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies&
   service.prompt.volatile_text = policies.volatile_text;
   service.prompt.prefill_assistant = options.prefill_assistant;
   service.prompt.cuts_overflow = options.context_overflow == "truncate";
-  // As in llama-server, whose slots have parts where their number is given.
-  service.prompt.tells_parts =
-      options.slots > 0 && !options.kv_unified.has_value() && options.reuse != "exact";
   service.prompt.reasoning_effort = options.reasoning == "off" ? "none" : options.reasoning_effort;
   service.prompt.template_kwargs_json = TemplateKwargsOf(options);
   service.shown_reasoning =
