@@ -58,8 +58,7 @@ struct Scenario {
   // One turn in this many follows a restart, and an object may have vanished; 0: there is no disk.
   uint64_t restart_one_in = 0;
   size_t beside_tokens_max = 0;
-  // Drafts, most of them wrong, are verified with the answers.
-  bool drafts = false;
+  bool drafts = false;  // most of them wrong, verified with the answers
 
   // Half of the scenarios strip reasoning of earlier turns.
   bool strips_reasoning() const { return seed / 2 % 2 == 0; }

@@ -138,9 +138,13 @@ class FakeEngine : public Engine {
     size_t decode_begin = 0;
     size_t decode_window_begin = 0;
     uint64_t recurrent = 0;
+    bool was_set = false;  // a state was restored since the last decode
     std::vector<uint64_t> recurrent_before;  // each token of the last DecodeEach
     size_t end = 0;
   };
+
+  // The highest bit of an `added`: a boundary; see GridOrigin.
+  static constexpr uint64_t kBoundaryBit = uint64_t{1} << 63;
 
   bool has_cells() const { return options_.memory_class != MemoryClass::kRecurrent; }
   bool has_window() const { return options_.memory_class == MemoryClass::kSlidingWindow; }

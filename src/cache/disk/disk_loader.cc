@@ -56,6 +56,7 @@ void DiskLoader::End(LoadId load) {
   const std::vector<uint64_t> ids = std::move(found->second.ids);
   loads_.erase(found);
   for (const uint64_t id : ids) Unpin(id);
+  ReadNext();
 }
 
 void DiskLoader::Forget(uint64_t id) {
@@ -122,10 +123,11 @@ bool DiskLoader::MayKeep(size_t bytes) const {
   return arrived_bytes <= bytes_max();
 }
 
-bool DiskLoader::HasRoomSoon(const Load& load, uint64_t id) const {
+bool DiskLoader::HasRoomSoon(LoadId number, const Load& load, uint64_t id) const {
   size_t bytes = BytesOf(*table_, id);
   for (const auto& [other, reading_bytes] : reading_) bytes += reading_bytes;
-  return MayKeep(bytes) || (reading_.empty() && !HasUnused(load));
+  if (MayKeep(bytes)) return true;
+  return load.streams ? reading_.empty() && !HasUnused(load) : number == loads_.begin()->first;
 }
 
 bool DiskLoader::IsWorthAWait(uint64_t id) const {
@@ -139,7 +141,7 @@ void DiskLoader::ReadNext() {
     for (const uint64_t id : load.to_read) {
       if (reading_.size() >= kReadsAtOnce) return;
       if (reading_.contains(id)) continue;
-      if (load.streams && !HasRoomSoon(load, id)) break;
+      if (!HasRoomSoon(number, load, id)) break;
       // The objects that make room for it must be written first, and would else be lost.
       if (IsWorthAWait(id)) return;
       table_->store().StartRead(id);

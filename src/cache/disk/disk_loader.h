@@ -8,8 +8,9 @@
 //
 // What is read for requests that wait takes at most half of the budget: what the slots lose for
 // them needs the rest. A load that streams is used while it is read: an object that does not fit
-// waits until those before it were used. Of other loads it ends the reading: it and those behind it
-// are read when they are used. So does an object that cannot be read; it is removed.
+// waits until those before it were used. Another load waits until those before it have ended; if
+// there are none, an object that does not fit ends its reading: that object and those behind it are
+// read when they are used. So does an object that cannot be read; it is removed.
 //
 // Does nothing if the store does not save.
 //
@@ -83,9 +84,9 @@ class DiskLoader {
   bool HasUnused(const Load& load) const;
   // Drops the pin of one load.
   void Unpin(uint64_t id);
-  // Whether an object of a load that streams will have room, beside those that are being read, or
-  // nothing makes room for it.
-  bool HasRoomSoon(const Load& load, uint64_t id) const;
+  // Whether an object of the load will have room, beside those that are being read, or nothing
+  // makes room for it.
+  bool HasRoomSoon(LoadId number, const Load& load, uint64_t id) const;
   // Ends the reading of the loads that hold the object.
   void StopReading(uint64_t id);
   // Whether others are lost if the object is read before the disk has taken more of what waits for

@@ -117,6 +117,21 @@ TEST_F(DiskLoaderTest, StaysInsideTheBudgetAndLeavesTheRestToItsUse) {
   cache_->CheckInvariants();
 }
 
+TEST_F(DiskLoaderTest, ALoadThatHasNoRoomWaitsUntilTheOneBeforeItEnds) {
+  Restart(5 * kBytes);
+  const DiskLoader::LoadId first = loader().Begin({ids_[0], ids_[1]});
+  const DiskLoader::LoadId second = loader().Begin({ids_[2], ids_[3]});
+  cache_->TakeEvents();
+  EXPECT_FALSE(loader().IsLoading(first));
+  EXPECT_TRUE(loader().IsLoading(second)) << "read when it is used, it would wait for the disk";
+  loader().End(first);
+  cache_->TakeEvents();
+  EXPECT_FALSE(loader().IsLoading(second));
+  EXPECT_TRUE(cache_->InMemory(ids_[2]) && cache_->InMemory(ids_[3]));
+  loader().End(second);
+  cache_->CheckInvariants();
+}
+
 TEST_F(DiskLoaderTest, ALoadThatStreamsPassesThroughLittleMemoryAndReadsNothingTwice) {
   Restart(4 * kBytes);
   const DiskLoader::LoadId load = loader().Begin(ids_, DiskLoader::Kind::kStreams);
