@@ -138,7 +138,7 @@ class FakeEngine : public Engine {
     size_t decode_begin = 0;
     size_t decode_window_begin = 0;
     uint64_t recurrent = 0;
-    bool was_set = false;  // a state was restored since the last decode
+    bool was_set = false;                    // a state was restored since the last decode
     std::vector<uint64_t> recurrent_before;  // each token of the last DecodeEach
     size_t end = 0;
   };
