@@ -5,6 +5,7 @@
 #define CAIRN_BASE_GGUF_GGUF_TEXTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
