@@ -15,6 +15,7 @@
 #include "cmd/llama_flags/llama_command_line.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
+#include "cmd/model/model_template.h"
 #include "cmd/rpc/rpc_server.h"
 #include "cmd/serve/device/device_flags.h"
 #include "cmd/serve/key_flags.h"
@@ -99,6 +100,8 @@ int Main(std::vector<std::string> arguments) {
   model->require_subcommand(1);
   ModelCheckOptions check_options;
   const CLI::App* check = AddModelCheck(model, &check_options);
+  ModelTemplateOptions template_options;
+  const CLI::App* model_template = AddModelTemplate(model, &template_options);
 
   ManualOptions manual_options;
   const CLI::App* manual = AddManual(&app, &manual_options);
@@ -124,6 +127,7 @@ int Main(std::vector<std::string> arguments) {
   if (top->parsed()) return RunTop(top_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (check->parsed()) return RunModelCheck(check_options);
+  if (model_template->parsed()) return RunModelTemplate(template_options);
   if (manual->parsed()) return RunManual(app, manual_options);
   return 1;
 }

@@ -65,8 +65,46 @@ TEST(JinjaOrigins, StayWithEscapesAndOtherCase) {
   EXPECT_EQ(Told("{{ x|capitalize }}", R"({"x":"ab"})"), "1@0'[A]1@1[b]");
 }
 
+TEST(JinjaOrigins, TellWhereAnEmptyTextStands) {
+  const std::string x = R"({"x":"","y":"a","z":" \n"})";
+  EXPECT_EQ(Told("[{{ x }}]", x), "t[[]1@0[]t[]]");
+  EXPECT_EQ(Told("{{ '<' ~ x ~ '|' + x + y + '>' }}", x), "t[<]1@0[]t[|]1@0[]2@0[a]t[>]");
+  EXPECT_EQ(Told("{{ x }}{{ y }}{{ x }}", x), "1@0[]2@0[a]1@0[]");
+  EXPECT_EQ(Told("<{{ z|trim }}>", x), "t[<]3@2[]t[>]");
+  EXPECT_EQ(Told("{% macro m(a) %}{{ a }}{% endmacro %}{% set s %}-{{ m(x) }}{% endset %}"
+                 "{{ s }}{{ s[:1] }}{{ s[1:] }}",
+                 x),
+            "t[-]1@0[]t[-]1@0[]");
+  EXPECT_EQ(Told("{{ [x, y, x]|join(',') }}", x), "1@0[]t[,]2@0[a]t[,]1@0[]");
+  EXPECT_EQ(Told("{{ x or '' }}|{{ x|default('', true) }}|{{ x or 'y' }}", x),
+            "1@0[]t[|]1@0[]t[|]t[y]");
+  EXPECT_EQ(Told("{{ x|tojson }}", x), "-[\"]1@0[]-[\"]");
+  EXPECT_EQ(Told("{{ z|e|tojson }}", x), "-[\"]3@0[ ]3@1'[\\n]-[\"]");
+}
+
 TEST(JinjaOrigins, TellNumbersAndNamesFromFields) {
   EXPECT_EQ(Told("{{ 1 }}{{ d }}", R"({"d":{"k":1}})"), "-[1{'k': 1}]");
+}
+
+// The place of a watched variable as a bar in the output, or "?".
+std::string Watched(const std::string& source) {
+  const auto parsed = Template::Parse(source);
+  EXPECT_TRUE(parsed.has_value());
+  const auto rendered = (*parsed)->Render([](Input* input) {
+    input->Define("go", Value::Bool(true));
+    input->Watch("go");
+  });
+  EXPECT_TRUE(rendered.has_value());
+  std::string text = rendered->text;
+  return rendered->watched_at ? text.insert(*rendered->watched_at, "|") : text + "?";
+}
+
+TEST(JinjaWatch, TellsHowMuchWasPrintedWhenAVariableWasLastRead) {
+  EXPECT_EQ(Watched("ab{% if go %}cd{% endif %}"), "ab|cd");
+  EXPECT_EQ(Watched("{{ go }}ab{{ 'x' if go }}cd"), "Trueab|xcd");
+  EXPECT_EQ(Watched("ab{% if false and go %}{% endif %}"), "ab?");
+  EXPECT_EQ(Watched("ab{% set x %}c{{ go }}{% endset %}{{ x }}"), "abcTrue?");
+  EXPECT_EQ(Watched("{% set go = 1 %}ab{{ go }}"), "ab1?");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "jinja/template.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/utf8.h"
@@ -115,9 +116,9 @@ Result<Rendered> Template::Render(const std::function<void(Input*)>& fill,
     Input input(&heap, &interpreter);
     fill(&input);
     TextBuilder out(&heap);
-    interpreter.Run(&out);
+    const std::optional<size_t> watched_at = interpreter.Run(&out, input.watched());
     auto [text, runs] = out.Take();
-    return Rendered{std::move(text), std::move(runs)};
+    return Rendered{std::move(text), std::move(runs), watched_at};
   } catch (const Failure& failure) {
     return Fail(ErrorCode::kInvalidArgument,
                 failure.message() + PlaceInSource(tree_->source, interpreter.failed_at()));

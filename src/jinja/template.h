@@ -14,8 +14,10 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
@@ -30,6 +32,9 @@ struct Rendered {
   std::string text;
   // Where its bytes came from, in order. kTemplateSource: offsets count in Template::source().
   std::vector<Run> runs;
+  // The size of the text when Input::Watch's variable was last read; nullopt if it was not read, or
+  // last while a text was made that is printed later (a macro's, a set block's).
+  std::optional<size_t> watched_at;
 };
 
 // The variables of one rendering, while they are put together.
@@ -39,11 +44,15 @@ class Input {
 
   Heap* heap() { return &heap_; }
   void Define(std::string_view name, const Value& value) { interpreter_.Define(name, value); }
+  // Rendered::watched_at tells of this variable.
+  void Watch(std::string name) { watched_ = std::move(name); }
+  const std::string& watched() const { return watched_; }
   void DefineFunction(const std::string& name, Function function);
 
  private:
   Heap& heap_;
   Interpreter& interpreter_;
+  std::string watched_;
 };
 
 // Returns the source of a text in JSON, by which its bytes are told in Rendered::runs.

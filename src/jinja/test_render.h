@@ -65,7 +65,10 @@ inline std::string WrongOrigin(const Outcome& outcome) {
     if (run.begin != covered) return "run " + std::to_string(i) + " leaves a gap";
     const size_t end =
         i + 1 < outcome.runs.size() ? outcome.runs[i + 1].begin : outcome.text.size();
-    if (end <= run.begin) return "run " + std::to_string(i) + " is empty";
+    if (end < run.begin) return "run " + std::to_string(i) + " ends before it begins";
+    if (end == run.begin && run.source <= kTemplateSource) {
+      return "run " + std::to_string(i) + " is empty";
+    }
     covered = end;
     if (run.source == kNoSource) continue;
     const auto source = static_cast<size_t>(run.source);

@@ -343,15 +343,15 @@ void AddRemote(const RemoteFigures& remote, MetricsPage* page) {
 }
 
 void AddBoundaries(const SpanStats& spans, MetricsPage* page) {
-  page->BeginCounter("cairn_boundaries_total",
-                     "User and tool messages, by how exactly their start in the prompt was found.");
+  page->BeginCounter(
+      "cairn_boundaries_total",
+      "User and tool messages of all prompts, by how exactly their start was found.");
   page->Sample({{"found", "exact"}}, SampleOf(spans.boundaries_exact));
   page->Sample({{"found", "earlier"}}, SampleOf(spans.boundaries_earlier));
   page->Sample({{"found", "unknown"}}, SampleOf(spans.boundaries_unknown));
   page->BeginCounter("cairn_renders_total", "Renderings of the chat template, by purpose.");
   page->Sample({{"of", "prompts"}}, SampleOf(spans.prompts));
   page->Sample({{"of", "boundaries"}}, SampleOf(spans.renders));
-  page->Sample({{"of", "newest_messages"}}, SampleOf(spans.short_renders));
 }
 
 void AddKvEvents(const KvEventsStats& events, MetricsPage* page) {

@@ -11,7 +11,7 @@
 
 #include "api/admin/explanation.h"
 #include "api/admin/refusals.h"
-#include "chat/spans/span_cache.h"
+#include "chat/spans/spans.h"
 #include "engine/embed/embedder.h"
 #include "events/kv_events.h"
 #include "sched/scheduler.h"

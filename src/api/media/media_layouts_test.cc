@@ -204,30 +204,6 @@ TEST(MediaLayouts, NoTextBecomesAMediumWhereverItsMarkerIsWritten) {
             prompt.text.text.find(marker + marker) + marker.size());
 }
 
-// Whoever knows how places are kept while a prompt is rendered gets no further: the server takes
-// another stand-in than the one that the client wrote.
-TEST(MediaLayouts, NoTextBecomesAMediumByACopyOfItsStandIn) {
-  Built built;
-  const auto image = FakeImage(20, 5, "cat");
-  const auto number = [](uint64_t value) {
-    const auto character = [](uint64_t digit) {
-      return std::string("\xF4\x8F\xB8") + static_cast<char>(0x80U + digit);
-    };
-    std::string text = character(17);
-    for (; value > 0; value /= 16) text += character(value % 16);
-    return text + character(17) + character(0) + character(16);
-  };
-  const std::string copy = number(image->content.low);
-  const Conversation talk{
-      .messages = {WithImages(copy, image)},
-      .tools = *Tools::Parse(R"([{"type":"function","function":{"name":"f","description":")" +
-                             copy + "\"}}]")};
-  EXPECT_EQ(built.Prepare(talk).media.size(), 1U);
-  Conversation in_tools_only = talk;
-  in_tools_only.messages = {WithImages("", image)};
-  EXPECT_EQ(built.Prepare(in_tools_only).media.size(), 1U);
-}
-
 TEST(MediaLayouts, StopWhereTheirTokensReachTheContext) {
   FakeEngineOptions options;
   options.context_tokens = 100;

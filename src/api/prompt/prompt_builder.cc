@@ -115,7 +115,6 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
                                  : nullptr),
       key_order_(
           std::make_shared<KeyOrder>(options.known_tool_bytes_max, options.known_call_bytes_max)),
-      spans_(options.span_bytes_max),
       tool_order_(options.tool_lists_max) {}
 
 ApiResult<PreparedPrompt> PromptBuilder::Prepare(Conversation conversation,
@@ -145,7 +144,7 @@ ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
   const auto turn = limits_.WaitForTurn(bytes);
   Adapt(&conversation);
   Normalize({.purpose = Purpose::kCount, .reuse = false}, &conversation);
-  auto text = RenderText(TextUse::kCounted, conversation, {});
+  auto text = RenderText(TextUse::kCounted, conversation);
   if (!text) return tl::unexpected(text.error());
   return WithNextMediumMarkers(text->text, text->media);
 }
@@ -221,8 +220,9 @@ size_t PromptBuilder::Normalize(const PromptUse& use, Conversation* conversation
 
 ApiResult<PreparedPrompt> PromptBuilder::RenderAndTokenize(const Conversation& conversation,
                                                            const PromptUse& use) const {
-  auto text = RenderText(TextUseOf(use), conversation, {&spans_, use.name_space});
+  auto text = RenderText(TextUseOf(use), conversation);
   if (!text) return tl::unexpected(text.error());
+  spans_.Count(text->shape);
   PreparedPrompt prompt{.text = *std::move(text)};
   prompt.marks = FindMarkPlaces(*template_, conversation, prompt.text);
   if (auto done = Tokenize(use, &prompt); !done) return tl::unexpected(done.error());
@@ -255,12 +255,12 @@ ApiResult<PreparedPrompt> PromptBuilder::CutAndTokenize(const Conversation& conv
   return prompt;
 }
 
-ApiResult<PromptText> PromptBuilder::RenderText(TextUse use, const Conversation& conversation,
-                                                ClientSpans spans) const {
-  spans.bytes_max = limits_.bytes_max(use);
+ApiResult<PromptText> PromptBuilder::RenderText(TextUse use,
+                                                const Conversation& conversation) const {
+  const size_t bytes_max = limits_.bytes_max(use);
   auto text = conversation.end == PromptEnd::kOpenMessage
-                  ? RenderOpenMessage(*template_, specials_, conversation, spans)
-                  : RenderPrompt(*template_, specials_, conversation, spans);
+                  ? RenderOpenMessage(*template_, specials_, conversation, bytes_max)
+                  : RenderPrompt(*template_, specials_, conversation, bytes_max);
   if (!text) return tl::unexpected(ToApiError(text.error()));
   const size_t bytes = text->text.size() - MarkerBytes(text->media);
   if (auto fits = limits_.CheckBytes(use, bytes); !fits) return tl::unexpected(fits.error());
@@ -353,8 +353,7 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   explained.media = std::move(prompt.media);
   explained.adds_bos = prompt.adds_bos;
   explained.header_end = prompt.text.shape.header_end;
-  explained.message_ranges =
-      FindMessageRanges(prompt.messages, prompt.text.shape, prompt.text.text);
+  explained.message_ranges = FindMessageRanges(prompt.messages, prompt.text.shape);
   explained.map = std::move(prompt.map);
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;

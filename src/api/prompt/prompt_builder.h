@@ -35,7 +35,7 @@
 #include "api/prompt/prompt_limits.h"
 #include "base/log.h"
 #include "chat/canonical.h"
-#include "chat/spans/span_cache.h"
+#include "chat/spans/spans.h"
 #include "chat/spans/volatile_text.h"
 #include "chat/template/chat_template.h"
 #include "chat/template/reasoning_controls.h"
@@ -45,8 +45,6 @@ namespace cairn {
 
 struct PromptOptions {
   CanonicalOptions canonical;
-  // Budget for prompts with known message boundaries.
-  size_t span_bytes_max = size_t{32} << 20U;
   // Maximum number of tool lists whose order is kept.
   size_t tool_lists_max = 4096;
   // Budgets for the texts of tools and of calls' arguments whose order of keys is kept.
@@ -130,8 +128,7 @@ class PromptBuilder {
   ApiResult<PreparedPrompt> CutAndTokenize(const Conversation& conversation,
                                            const PromptUse& use) const;
   // The text has at most as many bytes as `use` allows.
-  ApiResult<PromptText> RenderText(TextUse use, const Conversation& conversation,
-                                   ClientSpans spans) const;
+  ApiResult<PromptText> RenderText(TextUse use, const Conversation& conversation) const;
   // Sets `tokens`, `media` and `adds_bos` of a prompt that has its text.
   ApiResult<void> Tokenize(const PromptUse& use, PreparedPrompt* prompt) const;
   // The same, when `adds_bos` is set and the answers in the text are found.
@@ -155,7 +152,7 @@ class PromptBuilder {
   const std::unique_ptr<const ConversationCut> cut_;
   mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
   const std::shared_ptr<KeyOrder> key_order_;
-  mutable SpanCache spans_;
+  mutable SpanCounter spans_;
   mutable ToolOrder tool_order_;
 };
 

@@ -3,16 +3,15 @@
 //   <|im_start|>system\nS<|im_end|>\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nYes…
 //   | system                                          |user| assistant
 //
-// Only the places of user and tool messages are known for certain (chat/spans/spans.h), so the
-// ranges depend on them: the range of such a message is its text, and the template's text around it
-// belongs to the adjacent system message or answer. Ranges follow each other without gaps; only
-// before the first message and after the last there may be text that belongs to none.
+// The range of a user or tool message is its text, and the template's text around it belongs to the
+// adjacent system message or answer. Of two answers in a row the second begins at its text. Ranges
+// follow each other without gaps; only before the first message and after the last there may be
+// text that belongs to none.
 
 #ifndef CAIRN_CHAT_SPANS_MESSAGE_RANGES_H_
 #define CAIRN_CHAT_SPANS_MESSAGE_RANGES_H_
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "chat/message.h"
@@ -21,12 +20,11 @@
 
 namespace cairn {
 
-// Returns one range per message. `shape` is that of `text`, the rendering of the messages. A
-// message whose place is not known for certain gets nullopt, never a guess; its text is then in the
-// range of an adjacent message, or wherever the template has put it. Any thread.
+// Returns one range per message. `shape` is that of a rendering of the messages. A message whose
+// place is not known gets nullopt, never a guess; its text is then in the range of an adjacent
+// message, or wherever the template has put it. Any thread.
 std::vector<std::optional<TextRange>> FindMessageRanges(const std::vector<Message>& messages,
-                                                        const TextShape& shape,
-                                                        std::string_view text);
+                                                        const TextShape& shape);
 
 }  // namespace cairn
 

@@ -1,50 +1,18 @@
 #include "chat/spans/open_message.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/hash.h"
 #include "base/white_space.h"
 #include "chat/parse/reasoning.h"
+#include "chat/template/rendered_text.h"
 
 namespace cairn {
 namespace {
-
-// In the private use area, and different from the stand-ins for special texts.
-constexpr std::string_view kMarkEdge = "\xF4\x8F\xB4\x80";
-
-// The texts that may show in a prompt.
-std::vector<std::string_view> TextsOf(const Conversation& conversation) {
-  std::vector<std::string_view> texts = {conversation.tools.text(),
-                                         conversation.template_kwargs_json};
-  for (const Message& message : conversation.messages) {
-    texts.push_back(message.content);
-    texts.push_back(message.reasoning);
-    for (const ToolCall& call : message.tool_calls) texts.push_back(call.arguments);
-  }
-  return texts;
-}
-
-// Returns a mark that does not occur in the conversation. It hangs on all of its texts, so a client
-// cannot write a list of marks that would have to be searched for one after the other.
-std::string FreshMark(const Conversation& conversation) {
-  const std::vector<std::string_view> texts = TextsOf(conversation);
-  for (uint64_t hash = 0;;) {
-    for (const std::string_view text : texts) hash = Hash64(text, hash);
-    std::string mark(kMarkEdge);
-    mark += std::to_string(hash);
-    mark += kMarkEdge;
-    const bool is_in = std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
-      return text.find(mark) != std::string_view::npos;
-    });
-    if (!is_in) return mark;
-  }
-}
 
 size_t CommonBytes(std::string_view a, std::string_view b) {
   const auto diverged = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
@@ -80,10 +48,31 @@ std::optional<size_t> CommonFront(const PromptText& asked, std::string_view answ
 TextShape ShapeUpTo(const TextShape& known, size_t end) {
   TextShape shape = known;
   if (shape.header_end > end) shape.header_end = 0;
+  for (TextRange& said : shape.said) {
+    if (said.end > end) said = {};
+  }
   std::erase_if(shape.spans, [&](const TextSpan& span) { return span.begin > end; });
   if (!shape.spans.empty()) shape.spans.back().end = std::min(shape.spans.back().end, end);
   shape.last_message_end = end;
   return shape;
+}
+
+// The end of the last bytes of a source in the text, and in the source; nullopt if they are
+// changed.
+std::optional<std::pair<size_t, size_t>> LastShown(const RenderedText& rendered,
+                                                   const TextSource& wanted) {
+  for (size_t i = rendered.runs.size(); i-- > 0;) {
+    const jinja::Run& run = rendered.runs[i];
+    const TextSource* const source = rendered.SourceOf(run);
+    const size_t end = rendered.EndOf(i);
+    if (source == nullptr || source->field != wanted.field || source->message != wanted.message ||
+        end == run.begin) {
+      continue;
+    }
+    if (run.changed) return std::nullopt;
+    return std::pair{end, run.offset + (end - run.begin)};
+  }
+  return std::nullopt;
 }
 
 Error CannotContinue() {
@@ -114,48 +103,50 @@ Result<PromptText> BehindGenerationPrompt(const ReasoningTags& tags, PromptText 
 
 Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
                                      const SpecialTexts& specials, const Conversation& conversation,
-                                     ClientSpans spans) {
-  Conversation marked = conversation;
-  Message& last = marked.messages.back();
-  std::string& open_text = last.content.empty() ? last.reasoning : last.content;
-  const std::string mark = FreshMark(conversation);
-  const std::string prefilled = open_text;
-  open_text += mark;
-  auto prompt = RenderText(chat_template, specials, marked, /*add_generation_prompt=*/false);
-  if (!prompt) return prompt;
-  const size_t end = prompt->text.rfind(mark);
-  const std::string_view kept = std::string_view(prompt->text).substr(0, end);
-  if (end == std::string::npos || !kept.ends_with(prefilled)) {
-    return tl::unexpected(CannotContinue());
-  }
-  prompt->text.resize(end);
+                                     size_t shape_bytes_max) {
+  const Message& last = conversation.messages.back();
+  const bool in_content = !last.content.empty();
+  const std::string& prefilled = in_content ? last.content : last.reasoning;
+  auto rendered = chat_template.RenderWithOrigins(conversation, /*add_generation_prompt=*/false);
+  if (!rendered) return tl::unexpected(rendered.error());
+  const TextSource open = {in_content ? TextField::kContent : TextField::kReasoning,
+                           conversation.messages.size() - 1};
+  const auto shown = LastShown(*rendered, open);
+  if (!shown) return tl::unexpected(CannotContinue());
+  const auto [shown_end, field_end] = *shown;
+  PromptText prompt = PromptOf(*std::move(rendered), specials, conversation);
+  prompt.text.resize(shown_end);
+  const std::string_view trimmed_away = std::string_view(prefilled).substr(field_end);
+  if (Trimmed(trimmed_away).empty()) prompt.text += trimmed_away;
+  if (!prompt.text.ends_with(prefilled)) return tl::unexpected(CannotContinue());
+  const size_t end = prompt.text.size();
   const auto is_cut = [&](const auto& range) { return range.begin >= end; };
-  std::erase_if(prompt->literals, is_cut);
-  std::erase_if(prompt->media, is_cut);
-  prompt->prefilled_bytes = prefilled.size();
+  std::erase_if(prompt.literals, is_cut);
+  std::erase_if(prompt.media, is_cut);
+  prompt.prefilled_bytes = prefilled.size();
 
   Conversation before = conversation;
   before.messages.pop_back();
   if (before.messages.empty()) {
-    prompt->shape.last_message_end = end - prefilled.size();
+    prompt.shape.last_message_end = end - prefilled.size();
     return prompt;
   }
-  auto asked = RenderPrompt(chat_template, specials, before, spans);
+  auto asked = RenderPrompt(chat_template, specials, before, shape_bytes_max);
   if (!asked) return asked;
-  const auto common = CommonFront(*asked, Trimmed(before.messages.back().content), prompt->text);
+  const auto common = CommonFront(*asked, Trimmed(before.messages.back().content), prompt.text);
   if (!common) {
     if (conversation.messages.back().content.empty()) return tl::unexpected(CannotContinue());
-    return BehindGenerationPrompt(chat_template.reasoning_tags(), std::move(*asked), *prompt,
+    return BehindGenerationPrompt(chat_template.reasoning_tags(), std::move(*asked), prompt,
                                   prefilled.size());
   }
   const size_t message_begin = std::min(*common, end - prefilled.size());
-  prompt->shape = ShapeUpTo(asked->shape, message_begin);
+  prompt.shape = ShapeUpTo(asked->shape, message_begin);
   if (message_begin < asked->shape.last_message_end) return prompt;
-  const std::string_view message = std::string_view(prompt->text).substr(message_begin);
+  const std::string_view message = std::string_view(prompt.text).substr(message_begin);
   const std::string_view opening = std::string_view(asked->text).substr(message_begin);
   const size_t agreed = CommonBytes(opening, message);
   const size_t answer_begin = agreed == opening.size() ? agreed : OutsideTags(message, agreed);
-  prompt->prefilled_bytes = std::max(prefilled.size(), message.size() - answer_begin);
+  prompt.prefilled_bytes = std::max(prefilled.size(), message.size() - answer_begin);
   return prompt;
 }
 

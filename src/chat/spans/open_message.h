@@ -4,18 +4,21 @@
 //   … <|im_start|>assistant\n<think>\n\n</think>\n\nA cairn is
 //                           '---------- prefilled ----------'
 //
-// The message is rendered with a mark after its text, and the template's text from the mark on
-// (which closes the message) is removed. So the text is where the template puts it, after closed
-// reasoning if the template shows that. A message with reasoning and no content is continued inside
-// its reasoning. If a template would show less of the earlier messages (Mistral's shows system text
-// in the last message only), the text follows the generation prompt.
+// What the template writes behind the last byte of the message's text (which closes the message) is
+// removed. So the text is where the template puts it, after closed reasoning if the template shows
+// that. White space at its end comes back if the template trimmed it. A message with reasoning and
+// no content is continued inside its reasoning. If a template would show less of the earlier
+// messages (Mistral's shows system text in the last message only), the text follows the generation
+// prompt.
 
 #ifndef CAIRN_CHAT_SPANS_OPEN_MESSAGE_H_
 #define CAIRN_CHAT_SPANS_OPEN_MESSAGE_H_
 
+#include <cstddef>
+#include <limits>
+
 #include "base/result.h"
 #include "chat/message.h"
-#include "chat/spans/span_cache.h"
 #include "chat/template/chat_template.h"
 #include "chat/template/prompt_text.h"
 #include "chat/template/special_texts.h"
@@ -28,7 +31,7 @@ namespace cairn {
 // print the message's text unchanged, so that an answer could not continue at its end.
 Result<PromptText> RenderOpenMessage(const ChatTemplate& chat_template,
                                      const SpecialTexts& specials, const Conversation& conversation,
-                                     ClientSpans spans = {});
+                                     size_t shape_bytes_max = std::numeric_limits<size_t>::max());
 
 }  // namespace cairn
 

@@ -98,22 +98,19 @@ TEST(OpenMessage, ATemplateThatDoesNotPrintItAsItCameIsAnError) {
   }
 }
 
-TEST(OpenMessage, AMarkThatAClientWroteIsTextLikeOthers) {
-  const std::string mark =
-      "\xF4\x8F\xB4\x80"
-      "0"
-      "\xF4\x8F\xB4\x80";
-  const PromptText prompt = Rendered(*Builtin("chatml"), Open(Assistant("so" + mark + "on")));
-  EXPECT_EQ(Prefilled(prompt), "so" + mark + "on");
+TEST(OpenMessage, WhiteSpaceAtItsEndIsKeptWhereTheTemplateTrimsIt) {
+  const auto chat_template = Parsed(
+      "{%- for m in messages %}<{{ m.role }}>{{ m.content | trim }}<end>{% endfor %}"
+      "{% if add_generation_prompt %}<assistant>{% endif %}");
+  const PromptText prompt = Rendered(*chat_template, Open(Assistant("A cairn \n")));
+  EXPECT_TRUE(prompt.text.ends_with("<assistant>A cairn \n")) << prompt.text;
+  EXPECT_EQ(Prefilled(prompt), "A cairn \n");
 }
 
-// Where each of them was tried in turn, this would take an hour.
-TEST(OpenMessage, AListOfMarksCostsNoSearchForEachOfThem) {
-  const std::string edge = "\xF4\x8F\xB4\x80";
-  std::string marks;
-  for (int i = 0; i < 300'000; ++i) marks += edge + std::to_string(i) + edge;
-  const PromptText prompt = Rendered(*Builtin("chatml"), Open(Assistant(marks + "on")));
-  EXPECT_EQ(Prefilled(prompt), marks + "on");
+TEST(OpenMessage, IsTheLastOfTwoWithTheSameText) {
+  Conversation talk = Open(Assistant("so"));
+  talk.messages[1].content = "so";
+  EXPECT_TRUE(Rendered(*Builtin("chatml"), talk).text.ends_with("<|im_start|>assistant\nso"));
 }
 
 }  // namespace

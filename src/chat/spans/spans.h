@@ -1,32 +1,26 @@
-// Finds where the messages of a rendered prompt begin: the boundaries at which checkpoints are
-// useful.
+// Where the messages of a rendered prompt begin: the boundaries at which checkpoints are useful.
 //
 //   <|im_start|>system … <|im_start|>user\nHi<|im_end|> … <|im_start|>assistant\n
 //                                         ^ header_end    ^ last_message_end
 //
-// The template engine does not report which byte came from which message, so the boundaries are
-// found by rendering:
-//
-//   1. Every message of interest gets a mark before its text. If the rendering without the marks
-//      is the prompt, byte for byte, each mark was where its message begins.
-//   2. Otherwise some messages do not tolerate a mark, because the template depends on how they
-//      begin or whether they are empty. These messages are found by bisection.
-//   3. For those, the rendering of the messages before them is compared with the prompt, and a mark
-//      in the middle of their text is tried. The boundary may then be earlier: before what the
-//      template writes in front of the message.
-//
-// A message for which all of that fails has no boundary; boundaries are never guessed.
+// The template engine tells of every byte which message it came from (template/rendered_text.h), so
+// the boundaries are read off the prompt. A message begins at the first byte of its text. If
+// nothing of it is shown, or if the template shows it twice, the boundary is earlier: at the end of
+// what the messages before it said. A message in front of which nothing was said has no boundary
+// then, and neither has one that stands before an earlier message; boundaries are never guessed.
 
 #ifndef CAIRN_CHAT_SPANS_SPANS_H_
 #define CAIRN_CHAT_SPANS_SPANS_H_
 
+#include <atomic>
 #include <cstddef>
-#include <string_view>
+#include <cstdint>
 #include <vector>
 
-#include "base/result.h"
 #include "chat/message.h"
+#include "chat/parse/reasoning.h"
 #include "chat/template/chat_template.h"
+#include "chat/template/rendered_text.h"
 
 namespace cairn {
 
@@ -53,26 +47,44 @@ struct TextShape {
   std::vector<TextSpan> spans;
   // Number of user and tool messages that have no boundary.
   size_t unknown_boundaries = 0;
-  // Number of renderings of the conversation or its beginning, and of its end only.
+  // From the first to the last byte of what each message said: content, reasoning, arguments of
+  // calls. Empty ranges where nothing of it is shown.
+  std::vector<TextRange> said;
+  // Number of renderings of the conversation beside that of the text: 1 where the text does not
+  // tell the end of the last message.
   size_t renders = 0;
-  size_t short_renders = 0;
 };
 
-// Limit for the renderings of one search; messages not found by then have no boundary.
-inline constexpr size_t kRendersMax = 32;
+// `rendered` must be what `chat_template` renders for `conversation` with the generation prompt. If
+// the template prints the date, set now_unix_s. Any thread.
+TextShape FindTextShape(const ChatTemplate& chat_template, const Conversation& conversation,
+                        const RenderedText& rendered);
 
-// `text` must be what `chat_template` renders for `conversation` with the generation prompt. If the
-// template prints the date, set now_unix_s. Any thread. Returns the errors of Render.
-//
-// `known` holds the spans that an earlier search found for the first of these messages, in order,
-// in a prompt with the same bytes up to the end of each of their texts. Only messages after the
-// last of them are searched for, and usually only those are rendered again.
-Result<TextShape> FindTextShape(const ChatTemplate& chat_template, const Conversation& conversation,
-                                std::string_view text, const std::vector<TextSpan>& known = {});
+// Counters since the server started.
+struct SpanStats {
+  uint64_t prompts = 0;
+  // User and tool messages of all prompts: with a boundary directly before their text, with an
+  // earlier one, and with none.
+  uint64_t boundaries_exact = 0;
+  uint64_t boundaries_earlier = 0;
+  uint64_t boundaries_unknown = 0;
+  // Renderings beside those of the prompts.
+  uint64_t renders = 0;
+};
 
-// Returns the bytes of `span`'s message in `text`, after leading white space, if they are there as
-// the client wrote them; empty if they are not, or if the message has none.
-std::string_view SpanText(const TextSpan& span, const Message& message, std::string_view text);
+// Any thread.
+class SpanCounter {
+ public:
+  void Count(const TextShape& shape);
+  SpanStats stats() const;
+
+ private:
+  std::atomic<uint64_t> prompts_ = 0;
+  std::atomic<uint64_t> exact_ = 0;
+  std::atomic<uint64_t> earlier_ = 0;
+  std::atomic<uint64_t> unknown_ = 0;
+  std::atomic<uint64_t> renders_ = 0;
+};
 
 }  // namespace cairn
 

@@ -16,11 +16,10 @@ struct Shaped {
 };
 
 Shaped Shape(const ChatTemplate& chat_template, const Conversation& conversation) {
-  Shaped shaped{.text = Render(chat_template, conversation), .shape = {}};
-  const auto shape = FindTextShape(chat_template, conversation, shaped.text);
-  EXPECT_TRUE(shape.has_value()) << shape.error().message;
-  if (shape) shaped.shape = *shape;
-  return shaped;
+  const auto rendered = chat_template.RenderWithOrigins(conversation, true);
+  EXPECT_TRUE(rendered.has_value()) << (rendered ? "" : rendered.error().message);
+  if (!rendered) return {};
+  return {rendered->text, FindTextShape(chat_template, conversation, *rendered)};
 }
 
 // Returns the text with a bar at every boundary, so that a test can state its expectation in one
@@ -66,7 +65,7 @@ TEST(Spans, MarkUserAndToolMessagesTheHeaderAndTheEnd) {
             "<|im_start|>assistant\nA<|im_end|>\n<|im_start|>user\n|U2<|im_end|>\n"
             "$<|im_start|>assistant\n");
   EXPECT_EQ(shaped.shape.header_end, shaped.shape.spans[0].begin);
-  EXPECT_EQ(shaped.shape.renders, 1u);
+  EXPECT_EQ(shaped.shape.renders, 0u);
   CheckShape(talk, shaped);
 }
 
@@ -88,9 +87,8 @@ TEST(Spans, PutTheBoundaryAfterToolsThatStayInFrontOfTheFirstQuestion) {
   EXPECT_NE(sampled.find("</s>[INST] |U2"), std::string::npos) << sampled;
 }
 
-TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
-  // For this template the last message is not a query, because of its beginning: a mark before it
-  // would change how the reasoning before it is shown.
+TEST(Spans, AreExactWhereTheTemplateLooksAtHowATextBegins) {
+  // For this template the last message is not a query, because of its beginning.
   const Conversation talk{
       .messages = {User("U1"), Assistant("A", "R"), User("<tool_response>T</tool_response>")}};
   const Shaped shaped = Shape(*Parsed(kOpenThink), talk);
@@ -102,41 +100,25 @@ TEST(Spans, MarkTheMiddleWhereTheTemplateLooksAtHowATextBegins) {
   EXPECT_FALSE(shaped.shape.spans[1].earlier);
 }
 
-// A message that begins with "stub" is not shown: a mark in front of it would show it.
+// A message that begins with "stub" is not shown.
 constexpr char kStubborn[] =
     "{% for m in messages %}[{{ m.role }}]{{ m.content if not m.content.startswith('stub') else "
     "'!' }}{% endfor %}";
 
-Conversation HundredQuestions() {
+TEST(Spans, OfMessagesThatAreNotShownAreBehindTheMessageBefore) {
   Conversation talk;
   for (int i = 0; i < 100; ++i) {
-    talk.messages.push_back(User("U" + std::to_string(i)));
+    talk.messages.push_back(User(i % 4 == 0 ? "stubborn" : "U" + std::to_string(i)));
     talk.messages.push_back(Assistant("A"));
   }
-  return talk;
-}
-
-TEST(Spans, FindTheOneMessageThatCannotBearAMarkByHalving) {
-  Conversation talk = HundredQuestions();
-  talk.messages[120].content = "stubborn";
   const Shaped shaped = Shape(*Parsed(kStubborn), talk);
-  EXPECT_EQ(shaped.shape.spans.size(), 100U);
-  EXPECT_EQ(shaped.shape.unknown_boundaries, 0U);
-  // In front of "[user]!".
-  EXPECT_TRUE(shaped.shape.spans[60].earlier);
-  EXPECT_EQ(shaped.text.substr(shaped.shape.spans[60].begin, 7), "[user]!");
-  EXPECT_LE(shaped.shape.renders, 20U);
-}
-
-TEST(Spans, LookAtTheNewestMessagesFirstAndNotWithoutEnd) {
-  Conversation talk = HundredQuestions();
-  for (size_t i = 0; i < talk.messages.size(); i += 4) talk.messages[i].content = "stubborn";
-  const Shaped shaped = Shape(*Parsed(kStubborn), talk);
-  EXPECT_LE(shaped.shape.renders, kRendersMax);
-  ASSERT_FALSE(shaped.shape.spans.empty());
-  EXPECT_EQ(shaped.shape.spans.back().message_index, 198U);
-  EXPECT_EQ(shaped.shape.unknown_boundaries, 100 - shaped.shape.spans.size());
-  EXPECT_GT(shaped.shape.unknown_boundaries, 0U);
+  // Nothing was said in front of the first.
+  EXPECT_EQ(shaped.shape.unknown_boundaries, 1U);
+  ASSERT_EQ(shaped.shape.spans.size(), 99U);
+  EXPECT_EQ(shaped.shape.spans[0].message_index, 2U);
+  EXPECT_FALSE(shaped.shape.spans[0].earlier);
+  EXPECT_TRUE(shaped.shape.spans[3].earlier);
+  EXPECT_EQ(shaped.text.substr(shaped.shape.spans[3].begin, 7), "[user]!");
 }
 
 TEST(Spans, AreUnknownWhereATemplateShowsNothingOfAMessageOrShowsItTwice) {
@@ -166,13 +148,22 @@ TEST(Spans, EndBeforeTheGenerationPromptAlsoWhenTheLastMessageWouldEndDifferentl
       "{% if add_generation_prompt or not loop.last %}</>\n{% endif %}{% endfor %}"
       "{% if add_generation_prompt %}<assistant>{% endif %}");
   EXPECT_EQ(Sampled(Shape(*open, {.messages = {User("U1"), Assistant("A"), User("U2")}})),
-            "<user>|U1</>\n<assistant>A</>\n<user>|U2$</>\n<assistant>");
+            "<user>|U1</>\n<assistant>A</>\n<user>|U2</>\n$<assistant>");
+}
+
+TEST(Spans, EndWhereTheTextAndThatWithoutAnAnswerPartIfTheTemplateAsksEarly) {
+  const auto early = Parsed(
+      "{% set answers = add_generation_prompt %}"
+      "{% for m in messages %}<{{ m.content }}>{% endfor %}{% if answers %}[{% endif %}");
+  const Shaped shaped = Shape(*early, {.messages = {User("U1"), User("U2")}});
+  EXPECT_EQ(Sampled(shaped), "<|U1><|U2>$[");
+  EXPECT_EQ(shaped.shape.renders, 1U);
 }
 
 TEST(Spans, DoNotCutACharacter) {
   const auto marks = Parsed(
-      "{% for m in messages %}{{ m.content }}{% endfor %}"
-      "{{ '\xC3\xA9' if add_generation_prompt else '\xC3\xA8' }}");
+      "{% set answers = add_generation_prompt %}{% for m in messages %}{{ m.content }}{% endfor %}"
+      "{{ '\xC3\xA9' if answers else '\xC3\xA8' }}");
   const Shaped shaped = Shape(*marks, {.messages = {User("U")}});
   EXPECT_EQ(shaped.shape.last_message_end, 1u);
 }

@@ -20,6 +20,9 @@
 #include <string>
 #include <string_view>
 
+#include "chat/parse/reasoning.h"
+#include "chat/template/rendered_text.h"
+
 namespace cairn {
 
 struct InsertedText {
@@ -34,15 +37,19 @@ std::optional<InsertedText> FindInsertion(std::string_view bare, std::string_vie
 // A conversation rendered with and without its tools, and its beginning up to the first user
 // message rendered likewise.
 struct ToolRenderings {
-  std::string with_tools;
-  std::string bare;
-  std::string first_with_tools;
-  std::string first_bare;
+  std::string_view with_tools;
+  std::string_view bare;
+  std::string_view first_with_tools;
+  std::string_view first_bare;
 };
 
-// Returns `bare` with the tools where the beginning has them. Returns `with_tools` if the block
-// differs between the two, or if the beginning is not a prefix of the conversation.
-std::string WithToolsInFront(const ToolRenderings& renderings);
+// Returns the range of the block in `first_with_tools`, which `bare` must get at the same place.
+// Returns nullopt if `with_tools` has to stay: the block differs between the two, or the beginning
+// is not a prefix of the conversation.
+std::optional<TextRange> ToolsInFront(const ToolRenderings& renderings);
+
+// Inserts a range of `from` into a text, origins too.
+void InsertText(const RenderedText& from, const TextRange& range, size_t at, RenderedText* into);
 
 }  // namespace cairn
 

@@ -2,8 +2,19 @@
 
 #include <gtest/gtest.h>
 
-namespace cairn {
+#include <string>
+#include <vector>
+
+namespace cairn::tools_block_test {
 namespace {
+
+std::string Shown(const ToolRenderings& renderings) {
+  const auto block = ToolsInFront(renderings);
+  if (!block) return std::string(renderings.with_tools);
+  std::string text(renderings.bare);
+  return text.insert(block->begin, renderings.first_with_tools, block->begin,
+                     block->end - block->begin);
+}
 
 TEST(ToolsBlock, AnInsertionIsOneTextAtOnePlace) {
   const auto found = FindInsertion("<s>[INST] a", "<s>[T] x [/T][INST] a");
@@ -21,7 +32,7 @@ TEST(ToolsBlock, StaysWhereTheFirstQuestionHadIt) {
                                 .bare = "<s>[I]u1[/I]a1[I]u2[/I]",
                                 .first_with_tools = "<s>[T]x[/T][I]u1[/I]",
                                 .first_bare = "<s>[I]u1[/I]"};
-  EXPECT_EQ(WithToolsInFront(moved), "<s>[T]x[/T][I]u1[/I]a1[I]u2[/I]");
+  EXPECT_EQ(Shown(moved), "<s>[T]x[/T][I]u1[/I]a1[I]u2[/I]");
 }
 
 TEST(ToolsBlock, StaysWhereTheTemplateShowsItOnlyForTheLastQuestion) {
@@ -29,7 +40,7 @@ TEST(ToolsBlock, StaysWhereTheTemplateShowsItOnlyForTheLastQuestion) {
                                .bare = "<s>[I]u1[/I]call",
                                .first_with_tools = "<s>[T]x[/T][I]u1[/I]",
                                .first_bare = "<s>[I]u1[/I]"};
-  EXPECT_EQ(WithToolsInFront(gone), "<s>[T]x[/T][I]u1[/I]call");
+  EXPECT_EQ(Shown(gone), "<s>[T]x[/T][I]u1[/I]call");
 }
 
 TEST(ToolsBlock, IsLeftAloneWhereItCannotBeTakenOut) {
@@ -37,10 +48,31 @@ TEST(ToolsBlock, IsLeftAloneWhereItCannotBeTakenOut) {
                         .bare = "<s>[I]u1[/I]a1[I]u2[/I]",
                         .first_with_tools = "<s>[T]x[/T][I]u1[/I]",
                         .first_bare = "<s>[I]u1[/I]"};
-  EXPECT_EQ(WithToolsInFront(odd), odd.with_tools);
+  EXPECT_EQ(Shown(odd), odd.with_tools);
   odd.first_with_tools = odd.first_bare;
-  EXPECT_EQ(WithToolsInFront(odd), odd.with_tools);
+  EXPECT_EQ(Shown(odd), odd.with_tools);
+}
+
+// Texts "abcd" of a template and a source, with a run for "ab" and "cd".
+RenderedText TwoRuns(const std::string& text) {
+  return {.text = text, .runs = {{0, 10, 0, false}, {2, 20, 1, false}}, .sources = {{}, {}}};
+}
+
+TEST(ToolsBlock, IsInsertedWithItsOrigins) {
+  const RenderedText from = TwoRuns("ABCD");
+  RenderedText into = TwoRuns("abcd");
+  into.asked_at = 4;
+  InsertText(from, {1, 3}, 3, &into);
+  EXPECT_EQ(into.text, "abcBCd");
+  const std::vector<jinja::Run> runs = {{0, 10, 0, false},
+                                        {2, 20, 1, false},
+                                        {3, 11, 0, false},
+                                        {4, 20, 2, false},
+                                        {5, 21, 1, false}};
+  EXPECT_EQ(into.runs, runs);
+  EXPECT_EQ(into.sources.size(), 3U);
+  EXPECT_EQ(into.asked_at, 6U);
 }
 
 }  // namespace
-}  // namespace cairn
+}  // namespace cairn::tools_block_test

@@ -1,11 +1,13 @@
 #include "chat/template/chat_template.h"
 
+#include <algorithm>
 #include <array>
 #include <ctime>
 #include <exception>
 #include <new>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/json.h"
 #include "chat/learn/learn_calls.h"
@@ -27,7 +29,7 @@ constexpr jinja::Limits kTemplateLimits = {.steps_max = 10'000'000, .append_to_l
 constexpr uint64_t kStepsPerMessageMax = 10'000;
 
 struct RenderInput {
-  Json messages = Json::array();
+  std::vector<TemplateMessage> messages = {};
   Tools tools = {};
   Json kwargs = Json::object();
   bool add_generation_prompt = false;
@@ -81,12 +83,18 @@ class ChatTemplate::Program {
         bos_text_(std::move(bos_text)),
         eos_text_(std::move(eos_text)) {}
 
-  Result<std::string> Run(const RenderInput& input) const {
+  Result<RenderedText> Run(const RenderInput& input) const {
     std::string refusal;
-    auto rendered =
-        parsed_->Render([&](jinja::Input* variables) { Define(input, variables, &refusal); },
-                        kStepsPerMessageMax * input.messages.size());
-    if (rendered) return std::move(rendered->text);
+    TextSources sources;
+    auto rendered = parsed_->Render(
+        [&](jinja::Input* variables) { Define(input, variables, &refusal, &sources); },
+        kStepsPerMessageMax * input.messages.size());
+    if (rendered) {
+      return RenderedText{.text = std::move(rendered->text),
+                          .runs = std::move(rendered->runs),
+                          .sources = sources.Take(),
+                          .asked_at = rendered->watched_at};
+    }
     if (!refusal.empty()) {
       return Fail(ErrorCode::kInvalidArgument,
                   "the chat template refuses this conversation: " + refusal);
@@ -96,15 +104,13 @@ class ChatTemplate::Program {
   }
 
   // With the tools where the first user message has them, wherever the template moves them later.
-  Result<std::string> RunToolsInFront(const RenderInput& input) const {
+  Result<RenderedText> RunToolsInFront(const RenderInput& input) const {
     RenderInput bare = input;
     bare.tools = Tools();
     RenderInput first = input;
-    first.messages = Json::array();
-    for (const Json& message : input.messages) {
-      first.messages.push_back(message);
-      if (message["role"] == "user") break;
-    }
+    const auto asks = [](const TemplateMessage& message) { return message.json["role"] == "user"; };
+    const auto question = std::find_if(first.messages.begin(), first.messages.end(), asks);
+    if (question != first.messages.end()) first.messages.erase(question + 1, first.messages.end());
     RenderInput first_bare = first;
     first_bare.tools = Tools();
     auto with_tools = Run(input);
@@ -112,34 +118,46 @@ class ChatTemplate::Program {
     auto first_with_tools = Run(first);
     auto first_without = Run(first_bare);
     if (!with_tools || !without || !first_with_tools || !first_without) return with_tools;
-    return WithToolsInFront({.with_tools = *std::move(with_tools),
-                             .bare = *std::move(without),
-                             .first_with_tools = *std::move(first_with_tools),
-                             .first_bare = *std::move(first_without)});
+    const auto block = ToolsInFront({.with_tools = with_tools->text,
+                                     .bare = without->text,
+                                     .first_with_tools = first_with_tools->text,
+                                     .first_bare = first_without->text});
+    if (!block) return with_tools;
+    InsertText(*first_with_tools, *block, block->begin, &*without);
+    return without;
   }
 
  private:
-  void Define(const RenderInput& input, jinja::Input* variables, std::string* refusal) const {
+  void Define(const RenderInput& input, jinja::Input* variables, std::string* refusal,
+              TextSources* sources) const {
     jinja::Heap* const heap = variables->heap();
+    const auto value = [&](const Json& json, TextField field) {
+      return ValueWithSource(heap, json, {field}, sources);
+    };
     for (const auto& [name, format] : kDates) {
       variables->Define(name, jinja::MakeText(heap, TimeText(format, input.now_unix_s)));
     }
     // A client may set another date. Its values come before the rest, so that none can stand in for
     // one of ours.
-    for (const auto& [name, value] : input.kwargs.items()) {
-      variables->Define(name, jinja::ValueOfJson(heap, value));
+    for (const auto& [name, set] : input.kwargs.items()) {
+      variables->Define(name, value(set, TextField::kKwargs));
     }
-    variables->Define("messages", jinja::ValueOfJson(heap, input.messages));
+    std::vector<jinja::Value> messages;
+    messages.reserve(input.messages.size());
+    for (const TemplateMessage& message : input.messages) {
+      messages.push_back(ValueOfMessage(heap, message, sources));
+    }
+    variables->Define("messages", jinja::MakeList(heap, std::move(messages)));
     variables->Define("tools", input.tools.empty() ? jinja::Value::None()
-                                                   : jinja::ValueOfJson(heap, input.tools.list()));
+                                                   : value(input.tools.list(), TextField::kTools));
     // Templates from before there was `tools` have the tools' JSON in a variable of this name
     // (firefunction), and fail without it.
-    variables->Define(
-        "functions",
-        jinja::MakeText(heap, input.tools.empty() ? "[]" : ToText(input.tools.list(), 4)));
+    variables->Define("functions", value(input.tools.empty() ? "[]" : ToText(input.tools.list(), 4),
+                                         TextField::kTools));
     variables->Define("add_generation_prompt", jinja::Value::Bool(input.add_generation_prompt));
-    variables->Define("bos_token", jinja::MakeText(heap, bos_text_));
-    variables->Define("eos_token", jinja::MakeText(heap, eos_text_));
+    variables->Watch("add_generation_prompt");
+    variables->Define("bos_token", value(bos_text_, TextField::kOwn));
+    variables->Define("eos_token", value(eos_text_, TextField::kOwn));
     DefineTemplateFunctions(input.now_unix_s, refusal, variables);
   }
 
@@ -156,9 +174,10 @@ ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program,
       caps_([this] {
         if (program_ == nullptr) return TemplateCaps();
         const auto render = [this](const Json& messages, const Tools& tools, const Json& kwargs) {
-          RenderInput input{.messages = messages, .tools = tools, .kwargs = kwargs};
-          input.now_unix_s = 1;
-          return program_->Run(input).value_or("");
+          RenderInput input{.tools = tools, .kwargs = kwargs, .now_unix_s = 1};
+          for (const Json& message : messages) input.messages.push_back({.json = message});
+          Result<RenderedText> rendered = program_->Run(input);
+          return rendered ? std::move(rendered->text) : std::string();
         };
         return FindTemplateCaps(source_, render);
       }()),
@@ -186,9 +205,16 @@ std::unique_ptr<ChatTemplate> ChatTemplate::Unreadable(std::string source, std::
 
 Result<std::string> ChatTemplate::Render(const Conversation& conversation,
                                          bool add_generation_prompt) const {
+  Result<RenderedText> rendered = RenderWithOrigins(conversation, add_generation_prompt);
+  if (!rendered) return tl::unexpected(rendered.error());
+  return std::move(rendered->text);
+}
+
+Result<RenderedText> ChatTemplate::RenderWithOrigins(const Conversation& conversation,
+                                                     bool add_generation_prompt) const {
   if (program_ == nullptr) return Fail(ErrorCode::kUnsupported, unreadable_);
-  const auto render = [&](const Conversation& shown) -> Result<std::string> {
-    Result<Json> messages = TemplateMessages(shown, caps_);
+  const auto render = [&](const Conversation& shown) -> Result<RenderedText> {
+    auto messages = TemplateMessages(shown, caps_);
     if (!messages) return tl::unexpected(messages.error());
     Result<Json> kwargs = TemplateKwargs(shown);
     if (!kwargs) return tl::unexpected(kwargs.error());
@@ -201,7 +227,7 @@ Result<std::string> ChatTemplate::Render(const Conversation& conversation,
     return program_->Run(input);
   };
   try {
-    Result<std::string> text = render(conversation);
+    Result<RenderedText> text = render(conversation);
     if (text) return text;
     // It may need what a client need not send, or parse the arguments itself, which must not fail
     // for those of a call that was cut.
@@ -209,7 +235,7 @@ Result<std::string> ChatTemplate::Render(const Conversation& conversation,
     const bool has_new_tools = MendTools(&mended);
     const bool has_new_arguments = !caps_.object_arguments && MendArguments(&mended);
     if (!has_new_tools && !has_new_arguments) return text;
-    Result<std::string> again = render(mended);
+    Result<RenderedText> again = render(mended);
     return again ? again : text;
   } catch (const std::bad_alloc&) {
     throw;

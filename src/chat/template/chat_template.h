@@ -13,6 +13,7 @@
 #include "chat/learn/learned_calls.h"
 #include "chat/message.h"
 #include "chat/parse/reasoning_tags.h"
+#include "chat/template/rendered_text.h"
 #include "chat/template/template_caps.h"
 
 namespace cairn {
@@ -36,6 +37,9 @@ class ChatTemplate {
   // Returns kInvalidArgument if the template refused the conversation (with its message), if it
   // could not be rendered, or if a part of the conversation is not valid.
   Result<std::string> Render(const Conversation& conversation, bool add_generation_prompt) const;
+  // The same, with the origin of every byte.
+  Result<RenderedText> RenderWithOrigins(const Conversation& conversation,
+                                         bool add_generation_prompt) const;
 
   const std::string& source() const { return source_; }
   const TemplateCaps& caps() const { return caps_; }

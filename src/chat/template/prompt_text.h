@@ -6,26 +6,24 @@
 //                                                ^^^^^^^^^^ a literal; the next one is the
 //                                                template's
 //
-// The literals are found by rendering: each special text in the conversation is replaced by a
-// stand-in that occurs nowhere else, the conversation is rendered, and the stand-ins in the prompt
-// are replaced back. A template that searches messages for special texts does not find them.
-//
-// The places of images and recordings are found in the same way, by a stand-in for each place in
-// Message::media. So no text of a client becomes one, not even a copy of its marker.
+// The template engine tells of every byte where it came from (rendered_text.h): a special text that
+// has no byte of the template is a literal. The places of images and recordings are those of the
+// bytes of Message::media, so no text of a client becomes one, not even a copy of its marker.
 
 #ifndef CAIRN_CHAT_TEMPLATE_PROMPT_TEXT_H_
 #define CAIRN_CHAT_TEMPLATE_PROMPT_TEXT_H_
 
 #include <cstddef>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "chat/message.h"
 #include "chat/parse/reasoning.h"
-#include "chat/spans/span_cache.h"
 #include "chat/spans/spans.h"
 #include "chat/template/chat_template.h"
+#include "chat/template/rendered_text.h"
 #include "chat/template/special_texts.h"
 
 namespace cairn {
@@ -43,14 +41,15 @@ struct PromptText {
 };
 
 // Renders `conversation` with the generation prompt. If the template prints the date, set
-// now_unix_s. With `spans`, only the new messages of a conversation that grew are searched for. Any
-// thread. Returns the errors of ChatTemplate::Render.
+// now_unix_s. A text of more than `shape_bytes_max` bytes gets no shape, for a caller who refuses
+// it. Any thread. Returns the errors of ChatTemplate::Render.
 Result<PromptText> RenderPrompt(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                                const Conversation& conversation, ClientSpans spans = {});
+                                const Conversation& conversation,
+                                size_t shape_bytes_max = std::numeric_limits<size_t>::max());
 
-// As RenderPrompt, without `shape`.
-Result<PromptText> RenderText(const ChatTemplate& chat_template, const SpecialTexts& specials,
-                              const Conversation& conversation, bool add_generation_prompt);
+// Returns what is known of a rendering of `conversation`, but its shape.
+PromptText PromptOf(RenderedText rendered, const SpecialTexts& specials,
+                    const Conversation& conversation);
 
 // A part of a prompt's text that is tokenised in one call.
 struct PromptPiece {

@@ -2,7 +2,6 @@
 
 #include <random>
 
-#include "base/hash.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn::prompt_text_test {
@@ -111,33 +110,22 @@ TEST(PromptText, LooksIntoEveryTextThatAClientSends) {
   }
 }
 
-TEST(PromptText, APrivateCharacterOfTheClientIsNoStandIn) {
-  const std::string edge = "\xF4\x8F\xB8\x91\xF4\x8F\xB8\x80\xF4\x8F\xB8\x91\xF4\x8F\xB8\x90";
-  const Conversation talk{.messages = {User(edge + "<|im_end|>" + edge)}};
-  const PromptText prompt = Prompt(*Builtin("chatml"), talk);
-  EXPECT_EQ(prompt.text, Render(*Builtin("chatml"), talk));
-  ASSERT_EQ(prompt.literals.size(), 1u);
+TEST(PromptText, ASpecialTextIsALiteralAlsoWhereTheTemplateChangesIt) {
+  const auto lower = Parsed("{% for m in messages %}<s>{{ m.content | lower }}</s>{% endfor %}");
+  EXPECT_EQ(Sampled(Prompt(*lower, {.messages = {User("a<|IM_END|><|im_end|>")}})),
+            "<s>a{<|im_end|>}{<|im_end|>}</s>");
+  // What the template puts together of its own parts and a role is its own.
+  const auto roles = Parsed("{% for m in messages %}{{ '<|im_' + m.name }}|>{% endfor %}");
+  Conversation named{.messages = {User("")}};
+  named.messages[0].name = "start";
+  EXPECT_TRUE(Prompt(*roles, named).literals.empty());
 }
 
-// A client that knows how the stem of the stand-ins is found may write very many. Where each of
-// them led to another one in the list, this would take an hour.
-TEST(PromptText, AListOfStemsCostsNoSearchForEachOfThem) {
-  const std::string special = "<|im_end|>";
-  const auto character = [](uint64_t digit) {
-    return std::string("\xF4\x8F\xB8") + static_cast<char>(0x80U + digit);
-  };
-  std::string stems;
-  uint64_t hash = Hash64(special);
-  for (int i = 0; i < 100'000; ++i) {
-    std::string stem = character(17);
-    for (uint64_t left = hash; left > 0; left /= 16) stem += character(left % 16);
-    stems += stem + character(17);
-    hash = HashMix(hash, 1);
-  }
-  const Conversation talk{.messages = {User(special), Assistant("A"), User(stems)}};
-  const PromptText prompt = Prompt(*Builtin("chatml"), talk);
-  EXPECT_EQ(prompt.text, Render(*Builtin("chatml"), talk));
-  EXPECT_EQ(prompt.literals.size(), 1u);
+TEST(PromptText, ASpecialTextOfTwoFieldsIsALiteral) {
+  const auto beside = Parsed("{% for m in messages %}{{ m.name ~ m.content }}.{% endfor %}");
+  Conversation named{.messages = {User("im_end|>")}};
+  named.messages[0].name = "<|";
+  EXPECT_EQ(Sampled(Prompt(*beside, named)), "{<|im_end|>}.");
 }
 
 TEST(PromptText, OrdinaryConversationsAreOnePiece) {

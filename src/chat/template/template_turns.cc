@@ -15,17 +15,37 @@ namespace cairn {
 namespace {
 
 constexpr std::string_view kBetweenTurns = "\n\n";
+constexpr std::string_view kReminderBegin = "<system-reminder>\n";
+constexpr std::string_view kReminderEnd = "\n</system-reminder>";
 constexpr size_t kShortIdSize = 9;
 
 bool IsInstruction(const Message& message) {
   return message.role == Role::kSystem || message.role == Role::kDeveloper;
 }
 
+// A text that is put together, and where its parts came from.
+struct SourcedText {
+  std::string text = {};
+  std::vector<TextPiece> pieces = {};
+
+  SourcedText& Add(std::string_view more, TextSource source = {}) {
+    pieces.push_back({.begin = text.size(), .source = source});
+    text += more;
+    return *this;
+  }
+  SourcedText& Add(const SourcedText& more) {
+    for (const TextPiece& piece : more.pieces) {
+      pieces.push_back({text.size() + piece.begin, piece.source, piece.offset});
+    }
+    text += more.text;
+    return *this;
+  }
+};
+
 // `more` behind `text`, a blank line between them where both have something to show.
-void AppendText(std::string_view more, std::string* text) {
-  if (more.empty()) return;
-  if (!text->empty()) *text += kBetweenTurns;
-  *text += more;
+void AppendText(const SourcedText& more, SourcedText* text) {
+  if (!more.text.empty() && !text->text.empty()) text->Add(kBetweenTurns);
+  text->Add(more);
 }
 
 // An id of nine letters and digits, the same for the same id.
@@ -46,19 +66,57 @@ std::string ShortId(const std::string& id) {
 
 // How a template that knows no tools is told of them: as part of the system text. The calls are
 // in the form that most models have seen, and that the Hermes parser reads.
-std::string ToolsAsText(const Tools& tools) {
-  return "# Tools\n\nThese functions can be called:\n<tools>\n" + tools.text() +
-         "\n</tools>"
-         "\n\nTo call a function, write its name and its arguments as JSON in tags, and nothing "
-         "behind them. Several calls have a pair of tags each:\n<tool_call>\n"
-         "{\"name\": \"NAME\", \"arguments\": {\"PARAMETER\": \"VALUE\"}}\n</tool_call>";
+SourcedText ToolsAsText(const Tools& tools) {
+  return SourcedText()
+      .Add("# Tools\n\nThese functions can be called:\n<tools>\n")
+      .Add(tools.text(), {TextField::kTools})
+      .Add(
+          "\n</tools>"
+          "\n\nTo call a function, write its name and its arguments as JSON in tags, and nothing "
+          "behind them. Several calls have a pair of tags each:\n<tool_call>\n"
+          "{\"name\": \"NAME\", \"arguments\": {\"PARAMETER\": \"VALUE\"}}\n</tool_call>");
 }
 
-std::string CallAsText(const ToolCall& call) {
+SourcedText CallAsText(const ToolCall& call, size_t index) {
   const std::string_view arguments = Trimmed(call.arguments);
-  return "<tool_call>\n{\"name\": " + JsonString(call.name) +
-         ", \"arguments\": " + (arguments.empty() ? "{}" : std::string(arguments)) +
-         "}\n</tool_call>";
+  return SourcedText()
+      .Add("<tool_call>\n{\"name\": ")
+      .Add(JsonString(call.name), {TextField::kOther, index})
+      .Add(", \"arguments\": ")
+      .Add(arguments.empty() ? "{}" : arguments, {TextField::kArguments, index})
+      .Add("}\n</tool_call>");
+}
+
+SourcedText Within(std::string_view before, const SourcedText& text, std::string_view behind) {
+  return SourcedText().Add(before).Add(text).Add(behind);
+}
+
+struct Turn {
+  Role role = Role::kUser;
+  size_t index = 0;
+  SourcedText content = {};
+  SourcedText reasoning = {};
+  std::vector<ToolCall> calls = {};
+  std::vector<size_t> callers = {};
+  std::string tool_call_id = {};
+  std::string name = {};
+};
+
+Turn CallOf(ToolCall call, size_t index) {
+  return {.role = Role::kAssistant, .index = index, .calls = {std::move(call)}, .callers = {index}};
+}
+
+TemplateTurn Finished(Turn turn) {
+  return {.message = {.role = turn.role,
+                      .content = std::move(turn.content.text),
+                      .reasoning = std::move(turn.reasoning.text),
+                      .tool_calls = std::move(turn.calls),
+                      .tool_call_id = std::move(turn.tool_call_id),
+                      .name = std::move(turn.name)},
+          .index = turn.index,
+          .content = std::move(turn.content.pieces),
+          .reasoning = std::move(turn.reasoning.pieces),
+          .callers = std::move(turn.callers)};
 }
 
 class TurnBuilder {
@@ -71,17 +129,33 @@ class TurnBuilder {
     const size_t first = AddLeading();
     for (size_t i = first; i < messages.size(); ++i) {
       if (IsInstruction(messages[i])) {
-        AddLate(messages[i], i);
+        AddLate(TurnOf(i));
       } else {
-        AddTurn(Adapted(messages[i]), i);
+        AddTurn(Adapted(TurnOf(i)));
       }
     }
     FlushCalls();
     FlushWaiting();
-    return std::move(turns_);
+    std::vector<TemplateTurn> finished;
+    finished.reserve(turns_.size());
+    for (Turn& turn : turns_) finished.push_back(Finished(std::move(turn)));
+    return finished;
   }
 
  private:
+  Turn TurnOf(size_t index) const {
+    const Message& message = conversation_.messages[index];
+    Turn turn = {.role = message.role,
+                 .index = index,
+                 .calls = message.tool_calls,
+                 .callers = std::vector<size_t>(message.tool_calls.size(), index),
+                 .tool_call_id = message.tool_call_id,
+                 .name = message.name};
+    turn.content.Add(message.content, {TextField::kContent, index});
+    turn.reasoning.Add(message.reasoning, {TextField::kReasoning, index});
+    return turn;
+  }
+
   // Leading system and developer messages as one. Returns how many there are.
   size_t AddLeading() {
     const auto& messages = conversation_.messages;
@@ -89,12 +163,12 @@ class TurnBuilder {
     const auto count = static_cast<size_t>(end - messages.begin());
     const bool tools = !caps_.knows_tools() && !conversation_.tools.empty();
     if (count == 0 && !tools) return 0;
-    Message leading = count > 0 ? messages.front() : Message{.role = Role::kSystem};
-    for (size_t i = 1; i < count; ++i) AppendText(messages[i].content, &leading.content);
+    Turn leading = count > 0 ? TurnOf(0) : Turn{.role = Role::kSystem};
+    for (size_t i = 1; i < count; ++i) AppendText(TurnOf(i).content, &leading.content);
     if (tools) AppendText(ToolsAsText(conversation_.tools), &leading.content);
     if (leading.role == Role::kDeveloper && !caps_.developer_role) leading.role = Role::kSystem;
     if (caps_.system_role) {
-      turns_.push_back({std::move(leading), 0});
+      turns_.push_back(std::move(leading));
     } else {
       Hold(leading.content, 0);
     }
@@ -102,56 +176,56 @@ class TurnBuilder {
   }
 
   // The probe showed late system messages; late developers are called systems for that reason.
-  void AddLate(const Message& message, size_t index) {
+  void AddLate(Turn turn) {
     if (caps_.late_system == LateSystem::kInPlace && caps_.system_role) {
-      turns_.push_back({message, index});
-      turns_.back().message.role = Role::kSystem;
+      turn.role = Role::kSystem;
+      turns_.push_back(std::move(turn));
       return;
     }
-    if (Trimmed(message.content).empty()) return;
-    const std::string reminder = SystemReminder(message.content);
-    const bool beside =
-        waiting_.empty() && !turns_.empty() &&
-        (turns_.back().message.role == Role::kUser || turns_.back().message.role == Role::kTool);
+    if (Trimmed(turn.content.text).empty()) return;
+    const SourcedText reminder = Within(kReminderBegin, turn.content, kReminderEnd);
+    const bool beside = waiting_.text.empty() && !turns_.empty() &&
+                        (turns_.back().role == Role::kUser || turns_.back().role == Role::kTool);
     if (beside) {
-      AppendText(reminder, &turns_.back().message.content);
+      AppendText(reminder, &turns_.back().content);
     } else {
-      Hold(reminder, index);
+      Hold(reminder, turn.index);
     }
   }
 
   // Until there is a turn to join.
-  void Hold(std::string_view text, size_t index) {
-    if (waiting_.empty()) waiting_index_ = index;
+  void Hold(const SourcedText& text, size_t index) {
+    if (waiting_.text.empty()) waiting_index_ = index;
     AppendText(text, &waiting_);
   }
 
   void FlushWaiting() {
-    if (waiting_.empty()) return;
-    Push({.role = Role::kUser, .content = std::exchange(waiting_, {})}, waiting_index_);
+    if (waiting_.text.empty()) return;
+    Push({.role = Role::kUser, .index = waiting_index_, .content = std::exchange(waiting_, {})});
   }
 
-  void AddTurn(Message message, size_t index) {
-    if (message.role != Role::kTool) FlushCalls();
-    if (message.role == Role::kAssistant) {
-      if (caps_.no_empty_answers && message.tool_calls.empty() && Trimmed(message.content).empty())
+  void AddTurn(Turn turn) {
+    if (turn.role != Role::kTool) FlushCalls();
+    if (turn.role == Role::kAssistant) {
+      if (caps_.no_empty_answers && turn.calls.empty() && Trimmed(turn.content.text).empty())
         return;
       FlushWaiting();
     }
-    if (message.role == Role::kUser && !waiting_.empty()) {
-      std::string content = std::exchange(waiting_, {});
-      AppendText(message.content, &content);
-      message.content = std::move(content);
+    if (turn.role == Role::kUser && !waiting_.text.empty()) {
+      SourcedText content = std::exchange(waiting_, {});
+      AppendText(turn.content, &content);
+      turn.content = std::move(content);
     }
-    if (message.role == Role::kTool) {
-      AppendText(std::exchange(waiting_, {}), &message.content);
-      TakeCallOf(message);
+    if (turn.role == Role::kTool) {
+      if (!waiting_.text.empty()) AppendText(std::exchange(waiting_, {}), &turn.content);
+      TakeCallOf(turn);
     }
-    if (caps_.single_calls && message.tool_calls.size() > 1) {
-      HoldCalls({message.tool_calls.begin() + 1, message.tool_calls.end()}, index);
-      message.tool_calls.resize(1);
+    if (caps_.single_calls && turn.calls.size() > 1) {
+      HoldCalls({turn.calls.begin() + 1, turn.calls.end()}, turn.index);
+      turn.calls.resize(1);
+      turn.callers.resize(1);
     }
-    Push(std::move(message), index);
+    Push(std::move(turn));
   }
 
   void HoldCalls(std::vector<ToolCall> calls, size_t index) {
@@ -163,12 +237,12 @@ class TurnBuilder {
 
   // Where a message may have one call, each of the others comes right before its result. Of two
   // calls with one id the first has the first result.
-  void TakeCallOf(const Message& result) {
+  void TakeCallOf(const Turn& result) {
     const auto found = calls_by_id_.lower_bound(result.tool_call_id);
     if (found == calls_by_id_.end() || found->first != result.tool_call_id) return;
     ToolCall call = std::move(calls_[found->second]);
     calls_by_id_.erase(found);
-    Push({.role = Role::kAssistant, .tool_calls = {std::move(call)}}, calls_index_);
+    Push(CallOf(std::move(call), calls_index_));
   }
 
   // Calls that have no result, in their order.
@@ -177,54 +251,55 @@ class TurnBuilder {
     for (const auto& [id, index] : std::exchange(calls_by_id_, {})) left.push_back(index);
     std::sort(left.begin(), left.end());
     for (const size_t index : left) {
-      turns_.push_back(
-          {{.role = Role::kAssistant, .tool_calls = {std::move(calls_[index])}}, calls_index_});
+      turns_.push_back(CallOf(std::move(calls_[index]), calls_index_));
     }
   }
 
-  void Push(Message message, size_t index) {
-    Message* const before = turns_.empty() ? nullptr : &turns_.back().message;
+  void Push(Turn turn) {
+    Turn* const before = turns_.empty() ? nullptr : &turns_.back();
     const bool strict = caps_.late_system == LateSystem::kStrictTurns;
     const bool joins =
         before != nullptr &&
-        ((strict && message.role == before->role && message.role != Role::kTool) ||
-         (caps_.no_user_after_tool && message.role == Role::kUser && before->role == Role::kTool));
+        ((strict && turn.role == before->role && turn.role != Role::kTool) ||
+         (caps_.no_user_after_tool && turn.role == Role::kUser && before->role == Role::kTool));
     if (!joins) {
-      turns_.push_back({std::move(message), index});
+      turns_.push_back(std::move(turn));
       return;
     }
-    AppendText(message.content, &before->content);
-    AppendText(message.reasoning, &before->reasoning);
-    for (ToolCall& call : message.tool_calls) before->tool_calls.push_back(std::move(call));
+    AppendText(turn.content, &before->content);
+    AppendText(turn.reasoning, &before->reasoning);
+    for (ToolCall& call : turn.calls) before->calls.push_back(std::move(call));
+    before->callers.insert(before->callers.end(), turn.callers.begin(), turn.callers.end());
   }
 
   // Calls and results as text where the template shows none, ids as it wants them.
-  Message Adapted(Message message) const {
-    if (!caps_.knows_tools() && !message.tool_calls.empty()) {
-      for (const ToolCall& call : message.tool_calls) {
-        AppendText(CallAsText(call), &message.content);
+  Turn Adapted(Turn turn) const {
+    if (!caps_.knows_tools() && !turn.calls.empty()) {
+      for (const ToolCall& call : turn.calls) {
+        AppendText(CallAsText(call, turn.index), &turn.content);
       }
-      message.tool_calls.clear();
+      turn.calls.clear();
+      turn.callers.clear();
     }
-    if (!caps_.knows_tools() && message.role == Role::kTool) {
-      message = {.role = Role::kUser,
-                 .content = "<tool_response>\n" + message.content + "\n</tool_response>"};
+    if (!caps_.knows_tools() && turn.role == Role::kTool) {
+      turn = {.role = Role::kUser,
+              .index = turn.index,
+              .content = Within("<tool_response>\n", turn.content, "\n</tool_response>")};
     }
-    if (caps_.no_text_beside_thinking && !message.tool_calls.empty() &&
-        !message.reasoning.empty()) {
-      AppendText(std::exchange(message.content, {}), &message.reasoning);
+    if (caps_.no_text_beside_thinking && !turn.calls.empty() && !turn.reasoning.text.empty()) {
+      AppendText(std::exchange(turn.content, {}), &turn.reasoning);
     }
     if (caps_.short_call_ids) {
-      for (ToolCall& call : message.tool_calls) call.id = ShortId(call.id);
-      message.tool_call_id = ShortId(message.tool_call_id);
+      for (ToolCall& call : turn.calls) call.id = ShortId(call.id);
+      turn.tool_call_id = ShortId(turn.tool_call_id);
     }
-    return message;
+    return turn;
   }
 
   const Conversation& conversation_;
   const TemplateCaps& caps_;
-  std::vector<TemplateTurn> turns_;
-  std::string waiting_;  // system text that the next user or tool message takes with it
+  std::vector<Turn> turns_;
+  SourcedText waiting_;  // system text that the next user or tool message takes with it
   size_t waiting_index_ = 0;
   std::vector<ToolCall> calls_;                     // of one message
   std::multimap<std::string, size_t> calls_by_id_;  // those that wait for their results
@@ -239,7 +314,7 @@ std::vector<TemplateTurn> TurnsForTemplate(const Conversation& conversation,
 }
 
 std::string SystemReminder(std::string_view system_text) {
-  return "<system-reminder>\n" + std::string(system_text) + "\n</system-reminder>";
+  return std::string(kReminderBegin) + std::string(system_text) + std::string(kReminderEnd);
 }
 
 }  // namespace cairn

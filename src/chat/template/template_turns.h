@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "chat/message.h"
+#include "chat/template/rendered_text.h"
 #include "chat/template/template_caps.h"
 
 namespace cairn {
@@ -31,6 +32,10 @@ namespace cairn {
 struct TemplateTurn {
   Message message;
   size_t index = 0;  // index in the conversation of the message that this turn began with
+  // Which messages the texts of `message` are from, and of each of its calls.
+  std::vector<TextPiece> content = {};
+  std::vector<TextPiece> reasoning = {};
+  std::vector<size_t> callers = {};
 };
 
 // Returns the turns of `conversation` for a template with `caps`. Leading system and developer

@@ -32,7 +32,7 @@ Value AttrFilter(Interpreter& run, const Value& value, const Bound& bound) {
 
 Value DefaultFilter(Interpreter& run, const Value& value, const Bound& bound) {
   if (!value.is_undefined() && !(bound.Flag(1) && !IsTrue(value))) return value;
-  return bound[0] == nullptr ? run.Made("") : *bound[0];
+  return InsteadOf(value, bound[0] == nullptr ? run.Made("") : *bound[0]);
 }
 
 Value IntFilter(Interpreter&, const Value& value, const Bound& bound) {

@@ -46,11 +46,14 @@ void Interpreter::Define(std::string_view name, const Value& value) {
   defined_[static_cast<size_t>(index)] = true;
 }
 
-void Interpreter::Run(TextBuilder* out) {
+std::optional<size_t> Interpreter::Run(TextBuilder* out, const std::string& watched) {
   stack_begin_ = static_cast<const char*>(__builtin_frame_address(0));
   out_ = out;
+  whole_out_ = out;
+  watched_ = tree_.NameOf(watched);
   top_ = scope_ = NewScope(nullptr);
   Exec(tree_.body);
+  return watched_at_;
 }
 
 Scope* Interpreter::NewScope(Scope* parent) {

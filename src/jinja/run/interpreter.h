@@ -8,6 +8,7 @@
 #define CAIRN_JINJA_RUN_INTERPRETER_H_
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,8 +60,9 @@ class Interpreter {
 
   // A variable of the template; unknown ones are ignored.
   void Define(std::string_view name, const Value& value);
-  // Renders into `out`.
-  void Run(TextBuilder* out);
+  // Renders into `out`. Returns the size of the output when the variable `watched` was last read;
+  // nullopt if it was not read, or last while a text was made that is printed later.
+  std::optional<size_t> Run(TextBuilder* out, const std::string& watched = "");
 
   Heap& heap() { return heap_; }
   uint32_t failed_at() const { return at_; }
@@ -121,6 +123,9 @@ class Interpreter {
   Scope* scope_ = nullptr;
   Scope* top_ = nullptr;
   TextBuilder* out_ = nullptr;
+  const TextBuilder* whole_out_ = nullptr;
+  int watched_ = -1;
+  std::optional<size_t> watched_at_;
   const Expr* printed_ = nullptr;  // the whole expression that is printed
   uint32_t at_ = 0;
   size_t depth_ = 0;

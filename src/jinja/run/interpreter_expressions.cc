@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -133,7 +134,8 @@ Value Interpreter::EvalHere(const Expr& expr) {
     case Expr::Kind::kAnd:
     case Expr::Kind::kOr: {
       Value left = Eval(*expr.a);
-      return IsTrue(left) == (expr.kind == Expr::Kind::kAnd) ? Eval(*expr.b) : left;
+      if (IsTrue(left) != (expr.kind == Expr::Kind::kAnd)) return left;
+      return expr.kind == Expr::Kind::kAnd ? Eval(*expr.b) : InsteadOf(left, Eval(*expr.b));
     }
     case Expr::Kind::kBinary: {
       const Value a = Eval(*expr.a);
@@ -156,6 +158,9 @@ Value Interpreter::EvalName(const Expr& expr) {
   for (const Scope* scope = scope_; scope != nullptr; scope = scope->parent) {
     heap_.Step(scope->variables.size() / 32);
     if (const Value* const found = scope->Find(expr.name)) return *found;
+  }
+  if (expr.name == watched_) {
+    watched_at_ = out_ == whole_out_ ? std::optional(out_->size()) : std::nullopt;
   }
   const auto name = static_cast<size_t>(expr.name);
   if (defined_[name]) return root_[name];

@@ -50,7 +50,8 @@ void Heap::Free(TextData* data) {
 std::pair<std::string, std::vector<Run>> Heap::TakeContents(TextData* data) {
   bytes_ -= data->bytes.size() + data->runs.size() * sizeof(Run);
   std::vector<Run> runs = std::exchange(data->runs, {});
-  if (runs.empty() && !data->bytes.empty()) runs.push_back(data->only);
+  const bool told = !data->bytes.empty() || data->only.source > kTemplateSource;
+  if (runs.empty() && told) runs.push_back(data->only);
   return {std::exchange(data->bytes, {}), std::move(runs)};
 }
 

@@ -1,5 +1,6 @@
 #include "jinja/value/text.h"
 
+#include <algorithm>
 #include <tuple>
 
 #include "base/utf8.h"
@@ -93,9 +94,25 @@ TextBuilder::TextBuilder(Heap* heap, TextData* text) : heap_(heap), safe_(text->
 }
 
 void TextBuilder::Append(const Text& text, size_t begin, size_t end) {
+  if (text.data() == nullptr || (begin >= end && !text.empty())) return;
+  const std::vector<Run>& runs = text.data()->runs;
+  if (text.empty() && runs.empty()) {
+    return AppendEmpty(text.data()->only.source, text.data()->only.offset);
+  }
+  // Empty runs, which VisitRuns leaves out: those in front of a byte, and behind the last.
+  auto next = std::lower_bound(runs.begin(), runs.end(), begin,
+                               [](const Run& run, size_t at) { return run.begin < at; });
+  const auto append_empty = [&](size_t up_to) {
+    for (; next != runs.end() && next->begin <= up_to; ++next) {
+      const size_t run_end = next + 1 != runs.end() ? (next + 1)->begin : text.size();
+      if (run_end == next->begin) AppendEmpty(next->source, next->offset);
+    }
+  };
   text.VisitRuns(begin, end, [&](size_t from, size_t to, const Run& run) {
+    append_empty(from);
     AppendRun(text.bytes().substr(from, to - from), run.source, run.offset, run.changed);
   });
+  if (end == text.size()) append_empty(end);
 }
 
 void TextBuilder::AppendChanged(std::string_view bytes, const Text& text, size_t at) {
@@ -122,6 +139,15 @@ void TextBuilder::AppendRun(std::string_view bytes, int32_t source, size_t offse
   bytes_.append(bytes);
 }
 
+void TextBuilder::AppendEmpty(int32_t source, size_t offset) {
+  if (source <= kTemplateSource) return;
+  const Run run = {static_cast<uint32_t>(bytes_.size()), static_cast<uint32_t>(offset), source,
+                   false};
+  if (!runs_.empty() && runs_.back() == run) return;
+  heap_->CheckTextBytes(bytes_.size(), runs_.size() + 1);
+  runs_.push_back(run);
+}
+
 void TextBuilder::Step() {
   heap_->Step();
 }
@@ -145,6 +171,13 @@ Text Part(const Text& text, size_t begin, size_t end) {
   if (text.data() == nullptr) return text;
   TextBuilder builder(text.data()->heap);
   builder.Append(text, begin, end);
+  if (begin >= end && !text.empty()) {
+    // A text that was trimmed away still tells where it stood.
+    const size_t near = std::min(begin, text.size() - 1);
+    text.VisitRuns(near, near + 1, [&](size_t, size_t, const Run& run) {
+      builder.AppendEmpty(run.source, run.offset + (begin - near));
+    });
+  }
   builder.set_safe(text.safe());
   return builder.Build();
 }

@@ -3,7 +3,9 @@
 // A text is a list of runs. The bytes of a run came from one source: the template itself, or a
 // field that the caller numbered when it made the input. Concatenation, slices and every other
 // operation that keeps characters keep their origins; characters that an operation made have none,
-// and characters that it changed (case, escapes) keep a place with `changed` set.
+// and characters that it changed (case, escapes) keep a place with `changed` set. An empty text of
+// the caller keeps its origin too, as a run without bytes, so that a rendering tells where an empty
+// message stands.
 //
 // Immutable and counted by references. All texts of a rendering belong to its Heap (value/heap.h),
 // which counts their bytes. One thread.
@@ -26,7 +28,8 @@ class Heap;
 inline constexpr int32_t kNoSource = -1;       // made by an operation
 inline constexpr int32_t kTemplateSource = 0;  // written in the template
 
-// Bytes [begin, begin of the next run) of a text.
+// Bytes [begin, begin of the next run) of a text. Runs of the caller's sources may be empty; they
+// come before the bytes at their place.
 struct Run {
   uint32_t begin = 0;
   // Offset in the source of the byte at `begin`; those behind it follow one by one.
@@ -83,7 +86,8 @@ class Text {
   // Number of characters in front of a byte.
   size_t CharacterOf(size_t byte) const;
   const TextData* data() const { return data_; }
-  // The runs that overlap bytes [begin, end), cut to it, with `begin` counted from `begin`.
+  // The runs that overlap bytes [begin, end), cut to it, with `begin` counted from `begin`. Empty
+  // ones are left out.
   template <typename Visit>
   void VisitRuns(size_t begin, size_t end, const Visit& visit) const;
 
@@ -118,6 +122,8 @@ class TextBuilder {
   // Bytes that stand for those of `text` from `at` on.
   void AppendChanged(std::string_view bytes, const Text& text, size_t at);
   void AppendRun(std::string_view bytes, int32_t source, size_t offset, bool changed);
+  // Tells that an empty text of the caller stands here; nothing for other sources.
+  void AppendEmpty(int32_t source, size_t offset);
 
   // Counts a step of the rendering.
   void Step();

@@ -412,6 +412,12 @@ bool NextItem(IteratorObject* iterator, Value* item) {
   return true;
 }
 
+Value InsteadOf(const Value& value, const Value& instead) {
+  const bool same = value.is_text() && instead.is_text() && value.bytes().empty() &&
+                    instead.bytes().empty() && value.text().safe() == instead.text().safe();
+  return same ? value : instead;
+}
+
 Value CharacterText(const Text& text, size_t character) {
   const size_t begin = text.ByteOf(character);
   return Value::Of(Part(text, begin, begin + CharacterAt(text.bytes(), begin).bytes));

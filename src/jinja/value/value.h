@@ -260,6 +260,9 @@ bool IsIn(Heap* heap, const Value& item, const Value& container);
 void RequireDefined(const Value& value);
 // The next item of an iterator; false at its end.
 bool NextItem(IteratorObject* iterator, Value* item);
+// Returns the value of `value or instead` where `value` is not true: `instead`, or `value` if both
+// are empty texts. They are the same to a template, and `value` may know where it came from.
+Value InsteadOf(const Value& value, const Value& instead);
 // A character of a text as a text.
 Value CharacterText(const Text& text, size_t character);
 
