@@ -173,16 +173,19 @@ KINDS = {
     "peer_restored": "llama-server, restarted, slot saved and restored by hand",
 }
 
-# Seen once with --trace-events, on 20,000 tokens.
+# Seen once, on another run than the table.
 WHERE_THE_TIME_GOES = """## Where the time goes
 
-A turn of 51 tokens took 100 ms on a warm server, and 136 on a restarted one that was asked at once:
-12 to read 11 MB, 10 to set them, and 14 more before that, because a new server has to tokenize the
-whole prompt, of which a running one keeps the tokens. So a restarted server that has loaded the
-conversation already, as it does when nobody asks at once, is still behind a warm one by the
-tokenizing. A new process also takes 3,000 to 4,000 more page faults in its first turn.
+A server that has been idle for a moment has measured the grid of its model, and the next start
+knows it. That start begins with the latest conversation: 12 ms to read 11 MB of 20,000 tokens, and
+10 to set them, as seen once with --trace-events. Most of that is over when a request has been
+received and tokenized. A new server tokenizes the whole prompt (14 ms more than a running one,
+which keeps the tokens), and takes 3,000 to 4,000 page faults more in its first turn.
 
-Setting each part while the next is read made no difference that could be told from noise."""
+A start that does not know the grid measures it before it loads anything, unless a request comes;
+that request then waits for the disk: 1.31 times warm in an earlier run. Setting each part while the
+next is read made no difference that could be told from noise. Why a request a second later takes
+longer than one at once was not found out."""
 
 
 def parsed():
