@@ -184,8 +184,7 @@ which keeps the tokens), and takes 3,000 to 4,000 page faults more in its first 
 
 A start that does not know the grid measures it before it loads anything, unless a request comes;
 that request then waits for the disk: 1.31 times warm in an earlier run. Setting each part while the
-next is read made no difference that could be told from noise. Why a request a second later takes
-longer than one at once was not found out."""
+next is read made no difference that could be told from noise."""
 
 
 def parsed():
