@@ -29,6 +29,15 @@ constexpr uint64_t kOriginMask = (uint64_t{1} << 20) - 1;
 // IsOfOneComputation.
 constexpr uint64_t kBeforeMask = uint64_t{0xffffff} << 32;
 
+// Returns the contribution of a token to the layers that keep a window.
+uint64_t InWindow(uint64_t added) {
+  return HashMix(added, 1);
+}
+// Returns the recurrent state behind a token. `origin`: of the grid there.
+uint64_t RecurrentAfter(uint64_t recurrent, uint64_t added, uint64_t origin) {
+  return (HashMix(recurrent, added) & ~kOriginMask) | origin;
+}
+
 // A chunk, and the grid in it: counted from `origin`, up to the first boundary inside it or its
 // end.
 struct GridChunk {
@@ -307,9 +316,9 @@ void FakeEngine::Contribute(Sequence* sequence, uint64_t contribution, bool is_b
   const uint64_t before = has_cells() && !sequence->cells.empty() ? sequence->cells.back() : 0;
   added = (added & ~kBeforeMask) | (before & kBeforeMask);
   if (has_cells()) AddCell(sequence, added);
-  if (has_window()) sequence->window.push_back(HashMix(added, 1));
+  if (has_window()) sequence->window.push_back(InWindow(added));
   if (!has_recurrent()) return;
-  sequence->recurrent = (HashMix(sequence->recurrent, added) & ~kOriginMask) | origin;
+  sequence->recurrent = RecurrentAfter(sequence->recurrent, added, origin);
 }
 
 void FakeEngine::EndChunk(Sequence* sequence, size_t tokens) {
@@ -328,7 +337,7 @@ bool FakeEngine::IsOfOneComputation(const Sequence& sequence) const {
   }
   if (has_window()) {
     for (size_t i = sequence.window_begin; i < sequence.end; ++i) {
-      if (sequence.window[i] != HashMix(sequence.added[i], 1)) return false;
+      if (sequence.window[i] != InWindow(sequence.added[i])) return false;
     }
   }
   if (!has_recurrent()) return true;
@@ -336,7 +345,7 @@ bool FakeEngine::IsOfOneComputation(const Sequence& sequence) const {
   uint64_t origin = 0;
   for (size_t i = 0; i < sequence.end; ++i) {
     if ((sequence.added[i] & kBoundaryBit) != 0) origin = i + 1;
-    recurrent = (HashMix(recurrent, sequence.added[i]) & ~kOriginMask) | origin;
+    recurrent = RecurrentAfter(recurrent, sequence.added[i], origin);
   }
   return recurrent == sequence.recurrent;
 }

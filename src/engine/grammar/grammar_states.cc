@@ -131,7 +131,7 @@ GrammarStates::WaysId GrammarStates::FindNext(WaysId ways, uint32_t character, s
   }
   Span span = SpanAround(ways, character);
   span.next = Close(std::move(open), steps);
-  // A search that was given up says nothing of the next one, which may take as many steps again.
+  // A search that was aborted says nothing of the next one, which may take as many steps again.
   if (*steps > kStepsMax) return span.next;
   for (uint32_t code = span.low; code < kAscii && code <= span.high; ++code) {
     table->ascii[code] = span.next;
