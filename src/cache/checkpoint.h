@@ -31,6 +31,8 @@ struct Checkpoint {
   bool cold_end = false;
   // The number of turns of its prompt, which placement learns from; 0 if unknown.
   size_t turns = 0;
+  // How many answers of this server its conversation has so far, as far as the slot knew.
+  size_t answers = 0;
   // When it was stored, by the caller's clock (SetNow); negative if before this process started.
   double created_ms = -1;
   // Whether all attention KV before it is stored. Set by Match, as it changes over time.

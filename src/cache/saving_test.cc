@@ -207,6 +207,32 @@ TEST(Saving, ASnapshotIsWrittenWhereItIsLightBesideTheKvOrSparesMuchMoreThanItsW
   EXPECT_TRUE(is_saved(1.5 * kEnough, 100, true)) << "the server ends";
 }
 
+// The next turn prefilled the answer again after the state behind it had left memory.
+TEST(Saving, TheLastStateOfAConversationIsWrittenWhenItLeavesMemoryThoughItSparesLittle) {
+  constexpr double kEnough = 2.0 * kBytes / (1 << 20) / 20;  // 20 tokens take as long as the write
+  const auto left = [](double ms_per_token, size_t answers, bool goes_on = false) -> std::string {
+    test::FakeDisk disk;
+    const auto cache = CacheOn(&disk, 10 * kBytes);
+    SlotsView view;
+    view.kv_bytes_per_token = 100;
+    cache->SetSlots(view);
+    cache->SaveNext(ms_per_token);
+    Checkpoint what = Of(CheckpointClass::kReply);
+    what.answers = answers;
+    EXPECT_TRUE(cache->Insert(kClient, Text(20), what, Filled(kBytes, 1)));
+    if (goes_on) Insert(cache.get(), Text(40));
+    // These are worth more, so all of the above leave memory.
+    for (char letter = 'a'; letter < 'a' + 10; ++letter) Insert(cache.get(), Text(200, letter));
+    const auto match = cache->Match(kClient, Text(20));
+    if (match.checkpoints.empty() || match.checkpoints.back().position < 20) return "evicted";
+    return cache->InMemory(match.checkpoints.back().id) ? "in memory" : "on disk";
+  };
+  EXPECT_EQ(left(1.2 * kEnough, 2), "on disk");
+  EXPECT_EQ(left(0.8 * kEnough, 2), "evicted");
+  EXPECT_EQ(left(1.2 * kEnough, 1), "evicted") << "few of those that ask once ask again";
+  EXPECT_EQ(left(1.2 * kEnough, 2, true), "evicted") << "the next turn begins behind it";
+}
+
 TEST(Saving, WhatMustGoMayStandBehindWhatRoomIsMadeFor) {
   test::FakeDisk disk;
   const auto cache = CacheOn(&disk, 3 * kBytes);

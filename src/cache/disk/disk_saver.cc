@@ -12,6 +12,9 @@ constexpr double kLikelihood = 1.0 / 8;
 // reading it again take about that long on a plain SSD, and its cells wear.
 constexpr double kWorthMsPerMib = 2;
 constexpr double kMib = 1 << 20;
+// The last state of a conversation is worth so many times as much when it leaves memory: a next
+// turn would for certain prefill again the tokens that it spares.
+constexpr double kLastStateWorth = 2;
 // Snapshots are the larger part of what is written, and the next turns make most of them worthless.
 // So one must spare so many times as much …
 constexpr double kSnapshotShare = 8;
@@ -23,6 +26,11 @@ constexpr double kSnapshotKvShare = 0.4;
 double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double prefill_ms_per_token) {
   return ClassWeight(checkpoint_class) * kLikelihood * static_cast<double>(tokens) *
          prefill_ms_per_token;
+}
+
+// Whether a conversation that has come back once ends there: if it goes on, it does so there.
+bool IsLastOfAConversation(const CheckpointEntry& entry) {
+  return entry.checkpoint.answers > 1 && PrefixTree::DescendantOf(entry.node) == nullptr;
 }
 
 bool IsWorth(double worth_ms, size_t bytes) {
@@ -167,6 +175,8 @@ std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry,
   const std::optional<size_t> before = UnsavedBytesTo(entry.holder);
   if (!before) return std::nullopt;
   const Unsaved unsaved{checkpoint.id, WorthMs(entry), checkpoint.bytes + *before};
+  const bool is_last = leaving && IsLastOfAConversation(entry);
+  if (is_last && IsWorth(kLastStateWorth * unsaved.worth_ms, unsaved.bytes)) return unsaved;
   if (!PaysItsWrite(entry, unsaved)) return std::nullopt;
   return unsaved;
 }

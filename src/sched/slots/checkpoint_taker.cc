@@ -15,6 +15,7 @@ void CheckpointTaker::Take(size_t slot_index, CheckpointClass checkpoint_class, 
   checkpoint.checkpoint_class = checkpoint_class;
   checkpoint.lineage = slot.lineage();
   checkpoint.turns = turns;
+  checkpoint.answers = slot.provenance().answers.size();
   if (pool_->cache().Holds(slot.name_space(), slot.tokens(), checkpoint.lineage)) return;
   // On the grid, a slot can resume from segments alone.
   if (checkpoint.on_grid() && !needs_snapshot) return;
