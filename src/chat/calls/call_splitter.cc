@@ -16,6 +16,17 @@ constexpr size_t kTriedBytes = 256;
 // bytes that might end it costs no more than some sixteen times its size.
 constexpr size_t kLongBytes = size_t{16} << 10U;
 
+std::string Without(const std::vector<std::pair<size_t, size_t>>& ranges, std::string text) {
+  if (ranges.empty()) return text;
+  std::string kept;
+  size_t at = 0;
+  for (const auto& [begin, end] : ranges) {
+    kept.append(text, at, begin - at);
+    at = end;
+  }
+  return kept.append(text, at);
+}
+
 }  // namespace
 
 CallSplitter::CallSplitter(MakeSyntax make, OfferedTools tools)
@@ -27,7 +38,7 @@ CallSplitter::CallSplitter(MakeSyntax make, OfferedTools tools)
 CallSplitter::CallSplitter(const LearnedCalls& learned, OfferedTools tools, bool stream_arguments)
     : tools_(std::move(tools)),
       learned_(std::make_unique<const LearnedSyntax>(learned)),
-      stream_arguments_(stream_arguments) {
+      stream_arguments_(stream_arguments && !learned.exact) {
   for (const LearnedSyntax::Start& start : learned_->starts) begins_.push_back({start.text});
   searches_.resize(begins_.size());
 }
@@ -131,14 +142,14 @@ bool CallSplitter::TakeEvents(std::vector<CallEvent>* events, std::vector<Answer
         break;
       case CallEvent::Kind::kEnd:
         if (!stream_arguments_) {
-          if (!IsJsonObject(arguments_)) {
+          if (!event.is_written && !IsJsonObject(arguments_)) {
             ++broken_calls_;
             held_.Drop(settled_);
             EmitText(event.end - settled_, pieces);
             return false;
           }
           EmitName(std::move(name_), std::move(id_), pieces);
-          EmitArguments(std::move(arguments_), pieces);
+          EmitArguments(Without(event.overwritten, std::move(arguments_)), pieces);
         }
         settled_ = event.end;
         break;

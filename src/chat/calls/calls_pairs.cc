@@ -1,6 +1,7 @@
 #include "chat/calls/calls_pairs.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "base/json.h"
@@ -43,8 +44,9 @@ std::string EscapedJson(std::string_view text) {
 }  // namespace
 
 Scan PairReader::Read(std::string_view text, size_t* at, std::string* json) {
-  while (true) {
-    Scan scan = Scan::kFound;
+  json->clear();
+  Scan scan = Scan::kFound;
+  while (scan == Scan::kFound && state_ != State::kEnded) {
     switch (state_) {
       case State::kNext:
         scan = ReadNext(text, at, json);
@@ -56,10 +58,22 @@ Scan PairReader::Read(std::string_view text, size_t* at, std::string* json) {
         scan = ReadOther(text, at, json);
         break;
       case State::kEnded:
-        return Scan::kFound;
+        break;
     }
-    if (scan != Scan::kFound) return scan;
   }
+  written_ += json->size();
+  return scan;
+}
+
+std::vector<std::pair<size_t, size_t>> PairReader::Overwritten() const {
+  std::vector<std::pair<size_t, size_t>> ranges;
+  std::unordered_map<std::string_view, size_t> last;
+  for (size_t i = 0; i < members_.size(); ++i) last[members_[i].key] = i;
+  for (size_t i = 0; i < members_.size(); ++i) {
+    if (last[members_[i].key] == i) continue;
+    ranges.emplace_back(members_[i].begin, members_[i + 1].begin);
+  }
+  return ranges;
 }
 
 // Reads a pair up to its value, or the end. The texts that open a key and close the call may begin
@@ -70,7 +84,7 @@ Scan PairReader::ReadNext(std::string_view text, size_t* at, std::string* json) 
   if (pair != Scan::kNotHere) return pair;
   const Scan close = AnyOfStandsAt(text, syntax_->pairs_end, *at);
   if (close == Scan::kFound) {
-    *json += pairs_ == 0 ? "{}" : "}";
+    *json += members_.empty() ? "{}" : "}";
     state_ = State::kEnded;
     return close;
   }
@@ -83,7 +97,7 @@ Scan PairReader::ReadPair(std::string_view text, size_t* at, std::string* json) 
   bool opened_as_string = false;
   std::string key;
   Scan scan = Scan::kFound;
-  if (pairs_ > 0) scan = TakeParts(text, syntax_->pair_between, &i);
+  if (!members_.empty()) scan = TakeParts(text, syntax_->pair_between, &i);
   // If keys have their own opening text, the text between pairs is optional.
   if (scan == Scan::kNotHere && !syntax_->key_open.empty()) scan = Scan::kFound;
   if (scan == Scan::kFound) scan = TakeParts(text, syntax_->key_open, &i);
@@ -98,9 +112,10 @@ Scan PairReader::ReadPair(std::string_view text, size_t* at, std::string* json) 
   const bool is_text =
       told_apart ? opened_as_string : calls.strings == Strings::kRaw && types_->IsText(key);
   state_ = is_text ? State::kString : State::kOther;
-  *json += (pairs_ == 0 ? "{" : ", ") + JsonString(key) + (is_text ? ": \"" : ": ");
-  ++pairs_;
-  key_ = std::move(key);
+  *json += members_.empty() ? "{" : ", ";
+  const size_t begin = written_ + json->size();
+  *json += JsonString(key) + (is_text ? ": \"" : ": ");
+  members_.push_back({std::move(key), begin});
   *at = i;
   value_begin_ = i;
   looked_to_ = i;
@@ -223,7 +238,7 @@ Scan PairReader::FindEnd(std::string_view text, const ValueEdge& close, size_t* 
 std::string PairReader::OtherValue(const std::string& text) const {
   const LearnedCalls& calls = syntax_->calls;
   if (calls.string_open == calls.other_open && calls.strings == Strings::kRaw) {
-    return types_->Value(key_, text);
+    return types_->Value(members_.back().key, text);
   }
   for (const auto& json : {std::optional<std::string>(text), JsonOfPython(text)}) {
     if (json && ParseLimitedJson(*json, "a value")) return *json;

@@ -5,7 +5,7 @@
 //     ->  {"city": "Rome", "days": 2}
 //
 // A string is emitted as it arrives, any other value when it has ended. A key that occurs twice is
-// emitted twice; JSON readers use the last one.
+// emitted twice, and the last one counts: Overwritten() names the others.
 
 #ifndef CAIRN_CHAT_CALLS_CALLS_PAIRS_H_
 #define CAIRN_CHAT_CALLS_CALLS_PAIRS_H_
@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "chat/calls/argument_types.h"
 #include "chat/learn/learned_syntax.h"
@@ -28,10 +30,14 @@ class PairReader {
   PairReader(const LearnedSyntax* syntax, const ArgumentTypes* types)
       : syntax_(syntax), types_(types) {}
 
-  // Continues at `*at` and appends to `json`. Returns kFound if the object is complete; `*at` is
-  // then before the syntax's `close`. With kMore and kNotHere, `*at` is the end of the text that
-  // `json` covers. `text` must be the same as in the call before, with more at its end.
+  // Continues at `*at` and sets `json` to what it adds. Returns kFound if the object is complete;
+  // `*at` is then before the syntax's `close`. With kMore and kNotHere, `*at` is the end of the
+  // text that `json` covers. `text` must be the same as in the call before, with more at its end.
   Scan Read(std::string_view text, size_t* at, std::string* json);
+
+  // Returns the ranges of the object's text, in their order, that are to be erased so that every
+  // key is there once.
+  std::vector<std::pair<size_t, size_t>> Overwritten() const;
 
  private:
   enum class State : uint8_t { kNext, kString, kOther, kEnded };
@@ -49,8 +55,12 @@ class PairReader {
   const LearnedSyntax* const syntax_;
   const ArgumentTypes* const types_;
   State state_ = State::kNext;
-  size_t pairs_ = 0;
-  std::string key_;
+  struct Member {
+    std::string key;
+    size_t begin = 0;  // in the object's text
+  };
+  std::vector<Member> members_;
+  size_t written_ = 0;  // bytes of the object's text in earlier calls of Read
   size_t value_begin_ = 0;
   size_t looked_to_ = 0;  // the value does not end before this position
 };

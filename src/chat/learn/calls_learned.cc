@@ -26,8 +26,9 @@ LearnedCallReader::LearnedCallReader(const LearnedSyntax* syntax, const OfferedT
 LearnedCallReader::Status LearnedCallReader::Read(std::string_view text, bool finished,
                                                   std::vector<CallEvent>* events) {
   while (state_ != State::kEnded) {
+    if (refused_) return Status::kBroken;
     const Scan scan = Step(text, events);
-    if (scan == Scan::kFound) continue;
+    if (refused_ || scan == Scan::kFound) continue;
     const bool broke_off = scan == Scan::kMore;
     if (broke_off && !finished) return Status::kMore;
     if (EndsWell(text, broke_off, events)) continue;
@@ -55,6 +56,7 @@ bool LearnedCallReader::EndsWell(std::string_view text, bool broke_off,
       return true;
     case State::kNextCall:
     case State::kNextObject: {
+      if (object_ends_) EndCall(events);
       const bool comma = text.substr(SkipWhiteSpace(text, at_)).starts_with(',');
       EndBlock(broke_off && !comma ? text.size() : end_of_calls_);
       return true;
@@ -89,7 +91,7 @@ Scan LearnedCallReader::Step(std::string_view text, std::vector<CallEvent>* even
     case State::kNextCall:
       return ReadNextCall(text);
     case State::kNextObject:
-      return ReadNextObject(text);
+      return ReadNextObject(text, events);
     case State::kEnded:
       break;
   }
@@ -351,6 +353,7 @@ Scan LearnedCallReader::ReadNextCall(std::string_view text) {
 }
 
 void LearnedCallReader::EndBlock(size_t end) {
+  if (refused_) return;
   at_ = end_of_calls_ = told_ = end;
   state_ = State::kEnded;
 }
@@ -367,10 +370,18 @@ void LearnedCallReader::TellArguments(std::string text, std::vector<CallEvent>* 
 }
 
 void LearnedCallReader::EndCall(std::vector<CallEvent>* events) {
-  events->push_back({CallEvent::Kind::kEnd, {}, {}, at_});
+  const bool mended = std::exchange(mended_, false) || (json_ && json_->mended());
+  refused_ = mended && syntax_->calls.exact;
+  if (refused_) return;
+  if (mended) ++mended_calls_;
+  CallEvent end{CallEvent::Kind::kEnd, {}, {}, at_};
+  if (pairs_) {
+    end.is_written = syntax_->calls.strings != LearnedCalls::Strings::kQuoted;
+    end.overwritten = pairs_->Overwritten();
+  }
+  events->push_back(std::move(end));
   end_of_calls_ = told_ = at_;
-  name_told_ = false;
-  if (std::exchange(mended_, false) || (json_ && json_->mended())) ++mended_calls_;
+  name_told_ = object_ends_ = false;
   state_ = objects_ ? State::kNextObject : State::kNextCall;
 }
 

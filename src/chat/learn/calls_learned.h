@@ -31,6 +31,11 @@ struct CallEvent {
   std::string text = {};
   std::string id = {};  // kBegin: the id from the model, if it precedes this event
   size_t end = 0;       // kEnd: bytes of the text that belong to calls now
+  // kEnd: the arguments are an object that the reader wrote of pairs, not the model.
+  bool is_written = false;
+  // kEnd: the ranges of the arguments, in their order, that later members of the same names
+  // replace.
+  std::vector<std::pair<size_t, size_t>> overwritten = {};
 };
 
 // One per block; not thread-safe.
@@ -96,7 +101,7 @@ class LearnedCallReader {
   Scan ReadIdBehind(std::string_view text);
   Scan ReadClose(std::string_view text, std::vector<CallEvent>* events);
   Scan ReadNextCall(std::string_view text);
-  Scan ReadNextObject(std::string_view text);
+  Scan ReadNextObject(std::string_view text, std::vector<CallEvent>* events);
 
   void BeginCall();
   void TellName(std::vector<CallEvent>* events);
@@ -125,6 +130,8 @@ class LearnedCallReader {
   std::string id_;
   bool name_told_ = false;
   bool mended_ = false;
+  bool refused_ = false;      // it deviates from an exact syntax
+  bool object_ends_ = false;  // its object is whole, and what closes it is not read yet
   std::optional<JsonMender> json_;
   std::string json_text_;  // of json_: the whole object, or the arguments that are not told yet
   std::optional<ArgumentTypes> types_;

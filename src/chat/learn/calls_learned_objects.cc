@@ -187,7 +187,8 @@ Scan LearnedCallReader::EndObject(std::vector<CallEvent>* events) {
     TellName(events);
     TellArguments(*std::move(arguments_), events);
   }
-  EndCall(events);
+  object_ends_ = true;
+  state_ = State::kNextObject;
   return Scan::kFound;
 }
 
@@ -208,13 +209,14 @@ std::string LearnedCallReader::OfferedName(const std::string& name) {
 }
 
 // Reads what follows an object: another one, with or without a comma, or the end of the list and
-// the closing tags, as many as are present.
-Scan LearnedCallReader::ReadNextObject(std::string_view text) {
+// the closing tags, as many as are present. The call ends with them.
+Scan LearnedCallReader::ReadNextObject(std::string_view text, std::vector<CallEvent>* events) {
   size_t at = SkipWhiteSpace(text, at_);
   const bool comma = at < text.size() && text[at] == ',';
   if (comma) at = SkipWhiteSpace(text, at + 1);
   if (at == text.size()) return Scan::kMore;
   if (text[at] == '{') {
+    if (object_ends_) EndCall(events);
     at_ = at;
     mended_ = !comma || !in_list_;
     BeginCall();
@@ -222,13 +224,17 @@ Scan LearnedCallReader::ReadNextObject(std::string_view text) {
   }
   if (in_list_ && text[at] == ']') {
     in_list_ = false;
-    at_ = end_of_calls_ = told_ = at + 1;
+    at_ = at + 1;
+    EndCall(events);
     if (syntax_->behind_objects.empty()) EndBlock(at_);
     return Scan::kFound;
   }
   if (comma) return Scan::kNotHere;
   at = at_;
   if (TakePresent(text, syntax_->behind_objects, &at) == Scan::kMore) return Scan::kMore;
+  // An exact syntax wants the tag that closes a call.
+  if (at == at_ && !syntax_->close.empty()) mended_ = mended_ || syntax_->calls.exact;
+  if (object_ends_) EndCall(events);
   EndBlock(at);
   return Scan::kFound;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/parse/prefilled_parser.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/parsed_answer.h"
 
@@ -112,6 +113,28 @@ TEST(LearnedCalls, NeedNoClosingTagsOnceTheirArgumentsAreWhole) {
   EXPECT_EQ(
       ParseIn("deepseek-v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>{}"),
       "call0{now {}}");
+}
+
+TEST(LearnedCalls, ComeWithTheTagThatClosesThem) {
+  const auto parser = MakeAnswerParser(FormatOf("qwen3"));
+  EXPECT_TRUE(parser->Push(R"(<tool_call>{"name":"now","arguments":{}}</tool_call)").empty());
+  EXPECT_EQ(parser->Push(">").size(), 2u);
+  // Also where the text before was sent by the client.
+  const auto prefilled =
+      MakePrefilledParser(FormatOf("qwen3"), R"(<tool_call>{"name":"now","arguments":{}}</tool_)");
+  AnswerCollector collector;
+  collector.Add(prefilled->Push("call>"));
+  EXPECT_EQ(collector.Get().text, "call0{now {}}");
+}
+
+TEST(LearnedCalls, AParameterWrittenTwiceCountsAsItsLast) {
+  const std::string text =
+      "<tool_call><function=weather><parameter=days>\n1\n</parameter><parameter=city>\nRome\n"
+      "</parameter><parameter=days>\n2\n</parameter></function></tool_call>";
+  EXPECT_EQ(Parse(FormatOf("qwen3-coder"), text), R"(call0{weather {"city": "Rome", "days": 2}})");
+  // What was told already stays, and readers of JSON use the last one.
+  EXPECT_EQ(Streamed("qwen3-coder", text),
+            R"(call0{weather {"days": 1, "city": "Rome", "days": 2}})");
 }
 
 TEST(LearnedCalls, ValuesAreWhatTheSchemaSays) {

@@ -49,6 +49,9 @@ struct LearnedCalls {
   std::string block_close = {};
   // The template writes two calls in one answer.
   bool several = false;
+  // The template names the syntax but shows no call (named_calls.h), so that a text which deviates
+  // from it is no call.
+  bool exact = false;
 
   Id id = Id::kNone;
   std::string id_delimiter = {};
