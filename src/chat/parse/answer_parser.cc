@@ -9,6 +9,7 @@
 #include "chat/calls/calls_syntax.h"
 #include "chat/calls/calls_tools.h"
 #include "chat/learn/learned_syntax.h"
+#include "chat/learn/named_calls.h"
 #include "chat/parse/reasoning.h"
 
 namespace cairn {
@@ -21,7 +22,8 @@ struct Family {
   std::array<std::string_view, 2> marks;
   std::array<std::string_view, 2> other_marks;
   std::array<std::string_view, 3> tags;  // that may be control tokens
-  CallSplitter::MakeSyntax make;
+  CallSplitter::MakeSyntax make = nullptr;
+  const LearnedCalls& (*named)() = nullptr;  // instead of `make`
 };
 
 // The most specific marks come first: a template with the marks of one family may have those of a
@@ -47,7 +49,8 @@ constexpr std::array<Family, 8> kFamilies = {{
      {"[TOOL_CALLS]"},
      {},
      {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"},
-     MakeMistralCalls},
+     nullptr,
+     MistralSyntax},
     {CallFormat::kHermes, {"<tool_call>"}, {}, {"<tool_call>", "</tool_call>"}, MakeHermesCalls},
     {CallFormat::kLlamaPythonic, {"[func_name1("}, {}, {}, MakeLlamaPythonicCalls},
     {CallFormat::kLlamaJson,
@@ -70,6 +73,13 @@ const Family* FamilyOf(CallFormat format) {
   const auto* const found = std::find_if(kFamilies.begin(), kFamilies.end(),
                                          [&](const Family& f) { return f.format == format; });
   return found == kFamilies.end() ? nullptr : found;
+}
+
+// The syntax that the learned parser reads; null if another one reads the calls.
+const LearnedCalls* SyntaxOf(const AnswerFormat& format) {
+  if (format.calls == CallFormat::kLearned) return format.learned.get();
+  const Family* const family = FamilyOf(format.calls);
+  return family != nullptr && family->named != nullptr ? &family->named() : nullptr;
 }
 
 // Parses reasoning in its tags, then content, with calls in it if there is a splitter for them.
@@ -167,8 +177,8 @@ std::vector<std::string> CallBeginsOf(const AnswerFormat& format) {
   std::vector<std::string> begins;
   if (format.tools.empty()) return begins;
   if (format.calls == CallFormat::kHarmony) return {"<|channel|>commentary to="};
-  if (format.calls == CallFormat::kLearned && format.learned) {
-    for (const LearnedSyntax::Start& start : LearnedSyntax(*format.learned).starts) {
+  if (const LearnedCalls* const learned = SyntaxOf(format)) {
+    for (const LearnedSyntax::Start& start : LearnedSyntax(*learned).starts) {
       begins.push_back(start.text);
     }
   } else if (const Family* const family = FamilyOf(format.calls)) {
@@ -184,11 +194,11 @@ std::unique_ptr<AnswerParser> MakeAnswerParser(const AnswerFormat& format) {
     return MakeHarmonyParser(std::move(tools), format.starts_in_reasoning, format.stream_arguments);
   }
   const Family* const family = FamilyOf(format.calls);
+  const LearnedCalls* const learned = SyntaxOf(format);
   std::unique_ptr<CallSplitter> calls;
   const bool offered = !tools.schemas.empty();
-  if (offered && format.calls == CallFormat::kLearned && format.learned) {
-    calls =
-        std::make_unique<CallSplitter>(*format.learned, std::move(tools), format.stream_arguments);
+  if (offered && learned != nullptr) {
+    calls = std::make_unique<CallSplitter>(*learned, std::move(tools), format.stream_arguments);
   } else if (offered && family != nullptr) {
     calls = std::make_unique<CallSplitter>(family->make, std::move(tools));
   }

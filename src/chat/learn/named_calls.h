@@ -1,0 +1,16 @@
+// The syntaxes of calls that a template may name without ever showing a call. For such a template
+// nothing can be learned, and its tags tell which of these its model writes.
+
+#ifndef CAIRN_CHAT_LEARN_NAMED_CALLS_H_
+#define CAIRN_CHAT_LEARN_NAMED_CALLS_H_
+
+#include "chat/learn/learned_calls.h"
+
+namespace cairn {
+
+// [TOOL_CALLS]weather[CALL_ID]…[ARGS]{…}, and the older [TOOL_CALLS][{…}].
+const LearnedCalls& MistralSyntax();
+
+}  // namespace cairn
+
+#endif  // CAIRN_CHAT_LEARN_NAMED_CALLS_H_
