@@ -2,6 +2,20 @@
 
 namespace cairn {
 
+const LearnedCalls& GraniteSyntax() {
+  static const auto* const calls = new LearnedCalls{.block_open = "<|tool_call|>[",
+                                                    .call_open = "{\"name\": \"",
+                                                    .name_end = "\", \"arguments\": ",
+                                                    .call_close = "}",
+                                                    .between = ", ",
+                                                    .block_close = "]<|/tool_call|>",
+                                                    .several = true,
+                                                    .exact = true,
+                                                    .name_key = "name",
+                                                    .arguments_key = "arguments"};
+  return *calls;
+}
+
 const LearnedCalls& MistralSyntax() {
   static const auto* const calls = new LearnedCalls{.call_open = "[TOOL_CALLS]",
                                                     .name_end = "[ARGS]",

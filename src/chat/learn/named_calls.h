@@ -8,6 +8,8 @@
 
 namespace cairn {
 
+// Granite 3: <|tool_call|>[{"name": …, "arguments": {…}}], which Phi 4 mini closes.
+const LearnedCalls& GraniteSyntax();
 // [TOOL_CALLS]weather[CALL_ID]…[ARGS]{…}, and the older [TOOL_CALLS][{…}].
 const LearnedCalls& MistralSyntax();
 
