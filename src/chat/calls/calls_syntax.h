@@ -67,7 +67,6 @@ class CallSyntax {
 };
 
 // `tools` outlives the result.
-std::unique_ptr<CallSyntax> MakeHermesCalls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeLfm2Calls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeLlamaJsonCalls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeLlamaPythonicCalls(const OfferedTools* tools);

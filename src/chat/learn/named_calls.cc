@@ -16,6 +16,18 @@ const LearnedCalls& GraniteSyntax() {
   return *calls;
 }
 
+const LearnedCalls& HermesSyntax() {
+  static const auto* const calls = new LearnedCalls{.call_open = "<tool_call>\n{\"name\": \"",
+                                                    .name_end = "\", \"arguments\": ",
+                                                    .call_close = "}\n</tool_call>",
+                                                    .between = "\n",
+                                                    .several = true,
+                                                    .exact = true,
+                                                    .name_key = "name",
+                                                    .arguments_key = "arguments"};
+  return *calls;
+}
+
 const LearnedCalls& MistralSyntax() {
   static const auto* const calls = new LearnedCalls{.call_open = "[TOOL_CALLS]",
                                                     .name_end = "[ARGS]",

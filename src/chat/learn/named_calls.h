@@ -10,6 +10,8 @@ namespace cairn {
 
 // Granite 3: <|tool_call|>[{"name": …, "arguments": {…}}], which Phi 4 mini closes.
 const LearnedCalls& GraniteSyntax();
+// Hermes, Qwen 2.5 and 3: <tool_call>{"name": …, "arguments": {…}}</tool_call>
+const LearnedCalls& HermesSyntax();
 // [TOOL_CALLS]weather[CALL_ID]…[ARGS]{…}, and the older [TOOL_CALLS][{…}].
 const LearnedCalls& MistralSyntax();
 
