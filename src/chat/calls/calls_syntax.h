@@ -71,7 +71,6 @@ std::unique_ptr<CallSyntax> MakeLfm2Calls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeLlamaJsonCalls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeLlamaPythonicCalls(const OfferedTools* tools);
 std::unique_ptr<CallSyntax> MakeMiniMaxCalls(const OfferedTools* tools);
-std::unique_ptr<CallSyntax> MakeQwenXmlCalls(const OfferedTools* tools);
 
 }  // namespace cairn
 

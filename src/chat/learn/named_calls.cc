@@ -37,4 +37,20 @@ const LearnedCalls& MistralSyntax() {
   return *calls;
 }
 
+const LearnedCalls& QwenXmlSyntax() {
+  static const auto* const calls = new LearnedCalls{.call_open = "<tool_call>\n<function=",
+                                                    .name_end = ">",
+                                                    .call_close = "\n</function>\n</tool_call>",
+                                                    .between = "\n",
+                                                    .several = true,
+                                                    .exact = true,
+                                                    .arguments = LearnedCalls::Arguments::kPairs,
+                                                    .key_open = "\n<parameter=",
+                                                    .string_open = ">\n",
+                                                    .string_close = "\n</parameter>",
+                                                    .other_open = ">\n",
+                                                    .other_close = "\n</parameter>"};
+  return *calls;
+}
+
 }  // namespace cairn

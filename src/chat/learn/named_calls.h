@@ -14,6 +14,8 @@ const LearnedCalls& GraniteSyntax();
 const LearnedCalls& HermesSyntax();
 // [TOOL_CALLS]weather[CALL_ID]…[ARGS]{…}, and the older [TOOL_CALLS][{…}].
 const LearnedCalls& MistralSyntax();
+// Qwen 3 Coder: <tool_call><function=…><parameter=…>…</parameter></function></tool_call>
+const LearnedCalls& QwenXmlSyntax();
 
 }  // namespace cairn
 

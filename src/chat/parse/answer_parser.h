@@ -107,6 +107,7 @@ std::vector<std::string> CallBeginsOf(const AnswerFormat& format);
 // but deviates: arguments that are almost JSON (json_mender.h), other names of an object's members,
 // no arguments at all, several objects between two tags, JSON instead of pairs, tags in the
 // singular or plural. Arguments that are JSON stay as they are, byte for byte; others are mended.
+// Where a template only names a syntax (named_calls.h), none of that is a call but Mistral's.
 //
 // Without `stream_arguments` a call is emitted when it is complete. With it, kCallBegin is emitted
 // once the name of an offered tool and the beginning of its arguments have arrived, and
@@ -120,7 +121,8 @@ std::vector<std::string> CallBeginsOf(const AnswerFormat& format);
 // Complete arguments make a call, with and without `stream_arguments`, whatever follows instead of
 // the closing tags.
 //
-// The calls of Llama, LFM2 and MiniMax M3 are always emitted complete.
+// The calls of Llama, LFM2 and MiniMax M3, and those in a syntax that is only named, are always
+// emitted complete, with the tags that close them. A key that was written twice is then there once.
 std::unique_ptr<AnswerParser> MakeAnswerParser(const AnswerFormat& format);
 
 // Returns a parser for reasoning in <think> tags and content, split by ReasoningSplitter; no calls.
