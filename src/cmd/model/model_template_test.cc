@@ -143,12 +143,14 @@ TEST_F(ModelTemplate, ReadsAFoldersTemplatesInTheOrderOfTheirNames) {
 }
 
 TEST_F(ModelTemplate, SaysInOneLineWhyThereIsNone) {
-  for (const std::string& path : {folder_, folder_ + "/none.jinja", folder_ + "/none.gguf",
-                                  Write("a.json", "[]"), Write("b.json", "{}")}) {
+  for (const std::string& path :
+       {folder_, folder_ + "/none.jinja", folder_ + "/none.gguf", Write("a.json", "[]"),
+        Write("b.json", "{}"), Write("c.gguf", "GGUF"), Write("d.gguf", "{{ 1 }}")}) {
     const Output output = Reported(path);
     EXPECT_EQ(output.exit_code, 1) << path;
     EXPECT_EQ(output.out, "");
-    EXPECT_EQ(output.error.find("cairn model template: '"), 0U) << output.error;
+    EXPECT_EQ(output.error.find("cairn model template: "), 0U) << output.error;
+    EXPECT_NE(output.error.find("'" + path + "'"), std::string::npos) << output.error;
     EXPECT_EQ(output.error.find('\n'), output.error.size() - 1) << output.error;
   }
 }

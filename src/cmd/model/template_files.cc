@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/gguf/gguf_name.h"
-#include "base/gguf/gguf_texts.h"
 #include "base/json.h"
 #include "base/read_file.h"
 #include "chat/template/template_source.h"
+#include "engine/llama/model/template_texts.h"
 
 namespace cairn {
 namespace {
@@ -29,13 +29,12 @@ std::string Both(std::string_view usual, std::string_view with_tools) {
 }
 
 Result<TemplateFile> OfGguf(const std::string& path) {
-  const auto gguf = ReadGgufTexts(path);
-  if (!gguf) return tl::unexpected(gguf.error());
+  auto texts = ReadTemplateTexts(path);
+  if (!texts) return tl::unexpected(texts.error());
   TemplateFile file = {.path = path,
-                       .source = Both(gguf->TextOf("tokenizer.chat_template"),
-                                      gguf->TextOf("tokenizer.chat_template.tool_use")),
-                       .bos_text = std::string(gguf->TokenOf("tokenizer.ggml.bos_token_id")),
-                       .eos_text = std::string(gguf->TokenOf("tokenizer.ggml.eos_token_id"))};
+                       .source = Both(texts->usual, texts->with_tools),
+                       .bos_text = std::move(texts->bos_text),
+                       .eos_text = std::move(texts->eos_text)};
   if (file.source.empty()) return NoTemplate(path);
   return file;
 }

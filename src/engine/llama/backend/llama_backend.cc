@@ -96,15 +96,18 @@ void LoadBackends() {
 
 }  // namespace
 
+void SetLlamaLog(const LogSink& log) {
+  static std::once_flag once;
+  std::call_once(once, [] { llama_log_set(OnLog, nullptr); });
+  LogState& state = SharedLog();
+  const std::lock_guard lock(state.mutex);
+  state.sink = log;
+}
+
 void InitLlamaBackend(const LogSink& log) {
-  {
-    LogState& state = SharedLog();
-    const std::lock_guard lock(state.mutex);
-    state.sink = log;
-  }
+  SetLlamaLog(log);
   static std::once_flag once;
   std::call_once(once, [] {
-    llama_log_set(OnLog, nullptr);
     llama_backend_init();
     LoadBackends();
   });

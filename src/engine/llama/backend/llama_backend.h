@@ -20,6 +20,9 @@ namespace cairn {
 // the lines of all models. An empty `log` silences them. The sink must not call libllama.
 void InitLlamaBackend(const LogSink& log);
 
+// Sets the sink alone, for calls that need no backend: those that read files.
+void SetLlamaLog(const LogSink& log);
+
 // Returns the computing libraries as they name themselves: those found at run time, not at build
 // time. Loads no backend. Any thread.
 std::string LlamaVersions();

@@ -26,19 +26,24 @@ std::string PathOfFile(const std::string& first, int index, int files) {
 
 }  // namespace
 
+Result<GgufFile> OpenGgufFile(std::string path) {
+  GgufFile file{.path = std::move(path), .gguf = nullptr};
+  file.gguf.reset(gguf_init_from_file(file.path.c_str(), {/*no_alloc=*/true, /*ctx=*/nullptr}));
+  if (file.gguf == nullptr) {
+    return Fail(ErrorCode::kNotFound,
+                "the model file '" + file.path + "' cannot be read as a GGUF");
+  }
+  return file;
+}
+
 Result<std::vector<GgufFile>> OpenGgufFiles(const std::string& path) {
   std::vector<GgufFile> opened;
   int files = 1;
   for (int i = 0; i < files; ++i) {
-    GgufFile file;
-    file.path = i == 0 ? path : PathOfFile(path, i, files);
-    file.gguf.reset(gguf_init_from_file(file.path.c_str(), {/*no_alloc=*/true, /*ctx=*/nullptr}));
-    if (file.gguf == nullptr) {
-      return Fail(ErrorCode::kNotFound,
-                  "the model file '" + file.path + "' cannot be read as a GGUF");
-    }
-    if (i == 0) files = FilesOf(file.gguf.get());
-    opened.push_back(std::move(file));
+    auto file = OpenGgufFile(i == 0 ? path : PathOfFile(path, i, files));
+    if (!file) return tl::unexpected(file.error());
+    if (i == 0) files = FilesOf(file->gguf.get());
+    opened.push_back(*std::move(file));
   }
   return opened;
 }

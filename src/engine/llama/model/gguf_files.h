@@ -25,6 +25,9 @@ struct GgufFile {
   std::unique_ptr<gguf_context, GgufDeleter> gguf;  // never null
 };
 
+// Opens one file, without its tensors' data. kNotFound if it cannot be read.
+Result<GgufFile> OpenGgufFile(std::string path);
+
 // Opens the model's files in order, without their tensors' data. kNotFound if one cannot be read.
 Result<std::vector<GgufFile>> OpenGgufFiles(const std::string& path);
 
