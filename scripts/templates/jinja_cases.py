@@ -123,6 +123,10 @@ FIXED = r"""
 {{ "ab".center(7, "*") }} {{ "abc".center(6) }}| {{ "a".ljust(3) }}| {{ "a".rjust(3, "0") }} {{ "-42".zfill(6) }} {{ "a\tb".expandtabs(4) }} {{ "ab".center(5, "*") }} {{ "abc".center(8, "*") }}
 {{ "abc".isalpha() }} {{ "a1".isalnum() }} {{ "12".isdigit() }} {{ "²".isdigit() }} {{ "½".isnumeric() }} {{ " ".isspace() }} {{ "Ab C".istitle() }} {{ "a".isidentifier() }} {{ "AB".isupper() }} {{ "日".isalpha() }} {{ "".isascii() }} {{ "é".isascii() }} {{ "\n".isprintable() }}
 {{ "unhappy".removeprefix("un") }} {{ "a.txt".removesuffix(".txt") }}
+{{ "\u00a0日。x\u3000".strip() }} {{ "x。。".rstrip("。") }} {{ "日x日".strip("日") }} {{ " é ".rstrip()|length }} {{ "ǅx".swapcase() }}
+{{ "١٢"|int }} {{ " -٣ "|int }} {{ "１.５"|float }} {{ "٣ ٤"|int }} {{ "²"|int }} {{ "𝟗𝟎"|int }}
+{% set c = cycler(1, 2) %}{{ c.next() }}{{ c.pos }}{{ c.items }} {{ c.current }}
+{% block twice %}{% endblock %}{% block twice %}{% endblock %}
 {{ xs.append(1) }}
 {{ d.update({}) }}
 {{ d.pop("a") }}

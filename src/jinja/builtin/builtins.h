@@ -5,6 +5,7 @@
 #define CAIRN_JINJA_BUILTIN_BUILTINS_H_
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -79,6 +80,11 @@ Text TextArgument(const Value& value, std::string_view what);
 Value FormatPercent(Interpreter& run, const Text& format, const Value& values);
 // format.format(...)
 Value FormatBraces(Interpreter& run, const Text& format, const Arguments& arguments);
+// HTML without comments and tags, with single spaces for white space, and the common entities as
+// the characters that they stand for.
+std::string WithoutTags(std::string_view html);
+// A value in lines of at most 80 characters, as Python's pprint writes it; texts are not broken.
+std::string PrettyPrinted(Heap* heap, const Value& value);
 
 // Tables of the files beside this one; each ends with an entry without a name.
 extern const FilterDefinition kTextFilters[];

@@ -6,7 +6,6 @@
 
 #include "base/utf8.h"
 #include "jinja/builtin/builtins.h"
-#include "jinja/builtin/html.h"
 #include "jinja/builtin/text_work.h"
 #include "jinja/builtin/word_wrap.h"
 #include "jinja/value/print.h"

@@ -8,10 +8,10 @@
 #include "base/number_text.h"
 #include "jinja/builtin/attribute_path.h"
 #include "jinja/builtin/builtins.h"
-#include "jinja/builtin/pretty_print.h"
 #include "jinja/run/lookup.h"
 #include "jinja/value/number.h"
 #include "jinja/value/print.h"
+#include "jinja/value/unicode.h"
 
 namespace cairn::jinja {
 namespace {
@@ -45,11 +45,11 @@ Value IntFilter(Interpreter&, const Value& value, const Bound& bound) {
   if (!value.is_text()) return otherwise;
   const Int base = bound[1] == nullptr ? 10 : IntegerOf(*bound[1]);
   if (base == 0 || (base >= 2 && base <= 36)) {
-    if (const auto number = ParseInt(value.bytes(), static_cast<unsigned>(base))) {
+    if (const auto number = ParseInt(WithAsciiDigits(value.bytes()), static_cast<unsigned>(base))) {
       return Value::Integer(*number);
     }
   }
-  const auto number = ParseFloat(value.bytes());
+  const auto number = ParseFloat(WithAsciiDigits(value.bytes()));
   if (!number || !std::isfinite(*number)) return otherwise;
   return Value::Integer(ToInt(*number));
 }
@@ -58,7 +58,8 @@ Value FloatFilter(Interpreter& run, const Value& value, const Bound& bound) {
   RequireDefined(value);
   if (value.is_number()) return Value::Float(ToDouble(value));
   if (value.is_text()) {
-    if (const auto number = ParseFloat(value.bytes())) return Value::Float(*number);
+    if (const auto number = ParseFloat(WithAsciiDigits(value.bytes())))
+      return Value::Float(*number);
   }
   static_cast<void>(run);
   return bound[0] == nullptr ? Value::Float(0) : *bound[0];
@@ -92,7 +93,7 @@ Value RoundFilter(Interpreter& run, const Value& value, const Bound& bound) {
 Value FileSizeFilter(Interpreter& run, const Value& value, const Bound& bound) {
   const bool binary = bound.Flag(0);
   const Value as_float = FloatFilter(run, value, Bound("float", "default=", Arguments()));
-  if (!value.is_number() && !(value.is_text() && ParseFloat(value.bytes()))) {
+  if (!value.is_number() && !(value.is_text() && ParseFloat(WithAsciiDigits(value.bytes())))) {
     Raise("could not convert to float");
   }
   const double bytes = as_float.floating();

@@ -1,8 +1,11 @@
-#include "jinja/builtin/html.h"
+// HTML in texts.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "jinja/builtin/builtins.h"
 #include "jinja/value/text.h"
 #include "jinja/value/unicode.h"
 

@@ -1,11 +1,13 @@
-#include "jinja/builtin/pretty_print.h"
+// The layout of Python's pprint.
 
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/utf8.h"
+#include "jinja/builtin/builtins.h"
 #include "jinja/value/print.h"
 
 namespace cairn::jinja {

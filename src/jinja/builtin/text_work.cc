@@ -17,15 +17,6 @@ bool Holds(std::string_view characters, std::string_view one) {
   return characters.find(one) != kNowhere;
 }
 
-// The character that ends at `end`.
-size_t CharacterBefore(std::string_view text, size_t end) {
-  for (size_t bytes = 1; bytes <= 4 && bytes <= end; ++bytes) {
-    const Character character = CharacterAt(text, end - bytes);
-    if (character.bytes == bytes) return end - bytes;
-  }
-  return end - 1;
-}
-
 bool IsLineEnd(uint32_t code) {
   return (code >= 10 && code <= 13) || (code >= 0x1C && code <= 0x1E) || code == 0x85 ||
          code == 0x2028 || code == 0x2029;
@@ -72,7 +63,8 @@ void AppendOneInCase(uint32_t code, Case wanted, std::string* out) {
     case Case::kFolded:
       return AppendFolded(code, out);
     case Case::kSwapped:
-      return IsUpper(code) ? AppendLower(code, out) : AppendUpper(code, out);
+      if (IsUpper(code)) return AppendLower(code, out);
+      return IsLower(code) ? AppendUpper(code, out) : AppendCharacter(code, out);
   }
 }
 

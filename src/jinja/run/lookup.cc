@@ -84,6 +84,7 @@ Value Property(Interpreter& run, const Value& object, std::string_view name) {
     case Kind::kCycler: {
       const auto& cycler = object.as<CyclerObject>();
       if (name == "current") return cycler.items[cycler.at];
+      if (name == "items") return MakeTuple(&run.heap(), cycler.items);
       return name == "pos" ? Value::Integer(static_cast<Int>(cycler.at)) : Value();
     }
     case Kind::kJoiner:

@@ -211,6 +211,9 @@ const Stmt* Parser::With() {
 const Stmt* Parser::Block() {
   Stmt* const block = NewStmt(Stmt::Kind::kBlock, Take().at);
   block->text = ExpectName();
+  if (!blocks_.insert(block->text).second) {
+    FailAt(block->at, "block '" + std::string(block->text) + "' defined twice");
+  }
   block->scoped = SkipName("scoped");
   SkipName("required");
   const size_t loops = std::exchange(loops_, 0);

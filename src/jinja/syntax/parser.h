@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,8 +47,9 @@ class Parser : private ExpressionParser {
   void ReadSignature(Signature* signature);
   void ReadMacroBody(Stmt* macro, std::string_view end);
 
-  size_t loops_ = 0;               // around the statement, within its function
-  std::vector<std::string> open_;  // tags that are not closed, for errors
+  size_t loops_ = 0;                   // around the statement, within its function
+  std::set<std::string_view> blocks_;  // the names of all blocks so far
+  std::vector<std::string> open_;      // tags that are not closed, for errors
 };
 
 }  // namespace cairn::jinja

@@ -41,6 +41,12 @@ Character CharacterAt(std::string_view text, size_t at) {
   return {kNoCharacter + first, 1};
 }
 
+size_t CharacterBefore(std::string_view text, size_t end) {
+  size_t at = end - 1;
+  while (at > 0 && end - at < 4 && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U) --at;
+  return at + CharacterAt(text, at).bytes == end ? at : end - 1;
+}
+
 void AppendCharacter(uint32_t code, std::string* text) {
   if (code >= kNoCharacter + 0x80 && code <= kNoCharacter + 0xFF) {
     text->push_back(static_cast<char>(code - kNoCharacter));

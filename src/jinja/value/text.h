@@ -105,6 +105,8 @@ struct Character {
   uint32_t bytes = 1;
 };
 Character CharacterAt(std::string_view text, size_t at);
+// Returns where the character that ends at `end` begins.
+size_t CharacterBefore(std::string_view text, size_t end);
 // Appends a character; halves of surrogate pairs, which have no UTF-8, become U+FFFD.
 void AppendCharacter(uint32_t code, std::string* text);
 

@@ -145,6 +145,23 @@ void AppendFolded(uint32_t code, std::string* text) {
   }
 }
 
+std::string WithAsciiDigits(std::string_view text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const Character character = CharacterAt(text, at);
+    if (character.code < kAscii || !IsDecimal(character.code)) {
+      out += text.substr(at, character.bytes);
+    } else {
+      // Digits stand in tens, from zero to nine, and tens may follow each other.
+      uint32_t first = character.code;
+      while (IsDecimal(first - 1)) --first;
+      out += static_cast<char>('0' + (character.code - first) % 10);
+    }
+    at += character.bytes;
+  }
+  return out;
+}
+
 std::string_view StrippedSpace(std::string_view text) {
   size_t begin = 0;
   while (begin < text.size()) {
@@ -154,12 +171,8 @@ std::string_view StrippedSpace(std::string_view text) {
   }
   size_t end = text.size();
   while (end > begin) {
-    size_t at = end - 1;
-    while (at > begin && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U && end - at < 4) {
-      --at;
-    }
-    const Character character = CharacterAt(text, at);
-    if (at + character.bytes != end || !IsSpace(character.code)) break;
+    const size_t at = CharacterBefore(text, end);
+    if (!IsSpace(CharacterAt(text, at).code)) break;
     end = at;
   }
   return text.substr(begin, end - begin);

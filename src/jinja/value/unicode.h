@@ -29,6 +29,9 @@ void AppendUpper(uint32_t code, std::string* text);
 void AppendTitle(uint32_t code, std::string* text);
 void AppendFolded(uint32_t code, std::string* text);
 
+// With the decimal digits of all scripts as those of ASCII.
+std::string WithAsciiDigits(std::string_view text);
+
 // The text without white space at both ends.
 std::string_view StrippedSpace(std::string_view text);
 
