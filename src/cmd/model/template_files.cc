@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/read_file.h"
 #include "chat/template/template_source.h"
-#include "engine/llama/model/template_texts.h"
+#include "engine/llama/gguf/template_texts.h"
 
 namespace cairn {
 namespace {

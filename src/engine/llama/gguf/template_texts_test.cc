@@ -1,4 +1,4 @@
-#include "engine/llama/model/template_texts.h"
+#include "engine/llama/gguf/template_texts.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,8 +1,8 @@
 // ReadTemplateTexts: the chat templates in a model's file, and the texts of the tokens that they
 // name. The model is not loaded, so its architecture may be one that libllama does not know.
 
-#ifndef CAIRN_ENGINE_LLAMA_MODEL_TEMPLATE_TEXTS_H_
-#define CAIRN_ENGINE_LLAMA_MODEL_TEMPLATE_TEXTS_H_
+#ifndef CAIRN_ENGINE_LLAMA_GGUF_TEMPLATE_TEXTS_H_
+#define CAIRN_ENGINE_LLAMA_GGUF_TEMPLATE_TEXTS_H_
 
 #include <string>
 
@@ -25,4 +25,4 @@ Result<TemplateTexts> ReadTemplateTexts(const std::string& path);
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_LLAMA_MODEL_TEMPLATE_TEXTS_H_
+#endif  // CAIRN_ENGINE_LLAMA_GGUF_TEMPLATE_TEXTS_H_
