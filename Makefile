@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-dev build test llama-flags fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
-  asan tsan web-test schema-bench schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,10 @@ bench: setup ## What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 schema-bench: setup ## How JSON schemas are translated, on MaskBench's schemas (FOLDER=…/maskbench/data; EVERY=20: some)
 	@scripts/build.sh schema_check
 	@scripts/schemas/bench.py "$(FOLDER)" $(if $(EVERY),--every $(EVERY))
+
+schema-peer: setup ## 500 of MaskBench's schemas on a server of ours and on llama-server (FOLDER=…/maskbench/data, MODEL=…)
+	@scripts/build.sh cairn schema_check
+	@scripts/schemas/peer.py "$(FOLDER)" --model "$(MODEL)" --count $(or $(COUNT),500)
 
 schema-suite: setup ## The same on the official JSON Schema test suite (FOLDER=…/JSON-Schema-Test-Suite)
 	@scripts/build.sh schema_check

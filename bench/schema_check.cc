@@ -5,6 +5,7 @@
 //   {"loosened": [places], "results": [true, …], "compile_us": 120, "bytes": 800}
 // or {"error": "…", "field": "schema.type"} if the schema is refused. An instance may be in another
 // order of properties than the grammar's; its result is null if there are too many orders to try.
+// A line may have a "grammar" in GBNF, which another program made of a schema, instead of "schema".
 
 #include <algorithm>
 #include <ctime>
@@ -166,11 +167,16 @@ bool AllowsText(const std::shared_ptr<GrammarStates>& states, const std::string&
   return matcher.MayEnd();
 }
 
+ApiResult<std::string> RulesOfLine(const Json& line, Loosened* loosened) {
+  if (line.contains("grammar")) return line["grammar"].text();
+  return GrammarOfSchema(line["schema"], "schema", loosened);
+}
+
 Json Checked(const Json& line) {
   Loosened loosened;
   // Time of the processor, which other programs do not change.
   const std::clock_t begin = std::clock();
-  const auto rules = GrammarOfSchema(line["schema"], "schema", &loosened);
+  const auto rules = RulesOfLine(line, &loosened);
   if (!rules) return {{"error", rules.error().message}, {"field", rules.error().field}};
   const auto grammar = Grammar::Parse(*rules);
   const std::clock_t end = std::clock();

@@ -17,8 +17,15 @@ class Checker:
 
     def check(self, schema: object, instances: list) -> dict:
         """`results` of the answer says which instances the grammar allows, in order."""
+        return self._ask("schema", schema, instances)
+
+    def check_grammar(self, grammar: str, instances: list) -> dict:
+        """The same for a grammar in GBNF."""
+        return self._ask("grammar", grammar, instances)
+
+    def _ask(self, kind: str, held: object, instances: list) -> dict:
         texts = [json.dumps(instance, ensure_ascii=False) for instance in instances]
-        line = json.dumps({"schema": schema, "instances": texts}, ensure_ascii=False)
+        line = json.dumps({kind: held, "instances": texts}, ensure_ascii=False)
         self._process.stdin.write(line.replace("\ud800", "\ufffd") + "\n")
         self._process.stdin.flush()
         answer = self._process.stdout.readline()
