@@ -90,6 +90,16 @@ TEST(JsonTexts, NumbersAreWrittenAsNlohmannWritesThem) {
   }
 }
 
+TEST(Json, ARepeatedMemberOfALargeObjectKeepsItsPlaceAndTakesTheLastValue) {
+  std::string text = "{";
+  for (int i = 0; i < 1000; ++i) text += "\"key " + std::to_string(i) + "\":0,";
+  const Json read = Json::parse(text + R"("key 3":1,"key 999":2,"key 3":3})");
+  EXPECT_EQ(read.size(), 1000U);
+  EXPECT_EQ(read["key 3"], Json(3));
+  EXPECT_EQ(read["key 999"], Json(2));
+  EXPECT_EQ(std::next(read.begin(), 3).key(), "key 3");
+}
+
 TEST(JsonTexts, StringsAreEscapedAsNlohmannEscapesThem) {
   for (int byte = 1; byte < 256; ++byte) {
     const std::string one(1, static_cast<char>(byte));

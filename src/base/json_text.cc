@@ -4,8 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <unordered_set>
 
 #include "base/json.h"
 
@@ -88,7 +90,8 @@ class JsonBuilder {
                     " keys");
     }
     Json& object = *open_.back().value;
-    if (const auto known = object.find(name); known != object.end()) {
+    const auto known = MayHold(name) ? object.find(name) : object.end();
+    if (known != object.end()) {
       member_ = &*known;
     } else {
       object.value_.object->push_back({std::move(name), Json()});
@@ -106,8 +109,24 @@ class JsonBuilder {
  private:
   struct Opened {
     Json* value;
-    size_t keys;
+    size_t keys = 0;
+    // Hashes of the names, where there are many: a search among all would take time by their
+    // square.
+    std::unordered_set<size_t> names = {};
   };
+
+  // Whether the open object has a member of this name, or one that looks alike. Notes the name.
+  bool MayHold(const std::string& name) {
+    constexpr size_t kFewKeys = 16;
+    Opened& open = open_.back();
+    const Json::Object& members = *open.value->value_.object;
+    if (members.size() < kFewKeys) return true;
+    if (open.names.empty()) {
+      for (const JsonMember& member : members)
+        open.names.insert(std::hash<std::string>()(member.key));
+    }
+    return !open.names.insert(std::hash<std::string>()(name)).second;
+  }
 
   bool Parse(std::string_view text) {
     return nlohmann::json::sax_parse(text.begin(), text.end(), this);
@@ -144,7 +163,7 @@ class JsonBuilder {
     }
     Json* const place = Place(std::move(value));
     if (place == nullptr) return false;
-    open_.push_back({place, 0});
+    open_.push_back({place});
     return true;
   }
 
