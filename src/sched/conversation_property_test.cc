@@ -291,8 +291,7 @@ class ConversationRun {
     return options;
   }
 
-  // Sometimes preloads a checkpoint, which must not change any answer. Returns nullptr if none is
-  // preloaded, or it does not fit.
+  // Sometimes preloads a checkpoint. Returns nullptr if none is preloaded, or it does not fit.
   std::shared_ptr<Generation> BringOneBack() {
     if (clicks_() % 3 != 0) return nullptr;
     const auto held = CacheOverview(&server_->cache).HeldBy(0, 0, SIZE_MAX, 0);
@@ -305,6 +304,7 @@ class ConversationRun {
     request.shape.tokens = request.prompt.size();
     request.params.tokens_max = 0;
     request.preloads = true;
+    histories_.SeePreload(request.prompt);
     auto generation = server_->scheduler.Submit(std::move(request));
     return generation ? *generation : nullptr;
   }

@@ -126,6 +126,8 @@ class Histories {
     answered.insert(answered.end(), answer.begin(), answer.end());
     seen_.insert({prompt, std::move(answered)});
   }
+  // Records tokens that were preloaded, so that a later prompt may resume inside them.
+  void SeePreload(const Tokens& path) { preloaded_.insert(path); }
 
   std::string ColdAnswer(const Tokens& prompt) const {
     HistoryPlayer player(options_, reply_follows_);
@@ -146,6 +148,7 @@ class Histories {
     if (found.empty() || answer.size() < kTellingLetters) {
       found.merge(ExplainBy(histories, EndsWithParts(prompt, /*near_cuts=*/found.empty()), answer));
     }
+    if (found.empty()) found = ExplainBy(histories, EndsInPreloads(prompt), answer);
     return found;
   }
 
@@ -203,6 +206,17 @@ class Histories {
     return ends;
   }
 
+  // A preload may prefill again what is stored, where that takes less time. A shorter prompt that
+  // waits for it resumes at its own last cut, as if the longer one had been asked and then edited.
+  // Its own prefill may pass that cut: the boundary of the generation prompt.
+  std::vector<History> EndsInPreloads(const Tokens& prompt) const {
+    std::vector<History> ends;
+    for (const Tokens& path : preloaded_) {
+      ends.push_back({{path, Edit::kNone, false}, {prompt, Edit::kBackToCut}});
+    }
+    return ends;
+  }
+
   const HistoryPlayer& PlayerAfter(const History& history) {
     const auto known = players_.find(history);
     if (known != players_.end()) return *known->second;
@@ -221,6 +235,7 @@ class Histories {
   const GenerationParams params_;
   const bool reply_follows_;
   std::set<Tokens> seen_;  // prompts, and prompts with their answers
+  std::set<Tokens> preloaded_;
   std::map<History, std::unique_ptr<HistoryPlayer>> players_;
 };
 
