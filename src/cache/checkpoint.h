@@ -31,7 +31,8 @@ struct Checkpoint {
   bool cold_end = false;
   // The number of turns of its prompt, which placement learns from; 0 if unknown.
   size_t turns = 0;
-  // How many answers of this server its conversation has so far, as far as the slot knew.
+  // How many answers its conversation has so far: those that the slot generated, or the turns of
+  // the prompt behind which it generated the last one. 0 if it generated none.
   size_t answers = 0;
   // When it was stored, by the caller's clock (SetNow); negative if before this process started.
   double created_ms = -1;

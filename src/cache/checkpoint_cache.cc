@@ -116,6 +116,7 @@ std::vector<Placement> CheckpointCache::Thinned(std::vector<Placement> wanted,
 }
 
 void CheckpointCache::Learn(const PromptShape& shape, const MatchResult& match) {
+  saver_.Learn(shape.turns.size());
   if (match.neighbour_tokens == 0) return;
   placement_->Learn(DescribeDivergence(shape, std::min(match.shared, match.neighbour_tokens),
                                        match.neighbour_tokens, match.neighbour_turns));

@@ -124,7 +124,8 @@ class CheckpointCache {
   // shape.tokens), on the grid, deepest last.
   std::vector<Placement> Plan(const PromptShape& shape, const MatchResult& match,
                               const PlanInput& input) const;
-  // Records for placement where a prompt diverged from stored ones. Called once per prompt.
+  // Records for placement where a prompt diverged from stored ones, and for the disk whether its
+  // conversation goes on. Called once per prompt.
   void Learn(const PromptShape& shape, const MatchResult& match);
 
   // Whether exactly this state is stored already, so that no snapshot of it need be taken.

@@ -210,9 +210,21 @@ TEST(Saving, ASnapshotIsWrittenWhereItIsLightBesideTheKvOrSparesMuchMoreThanItsW
 // The next turn prefilled the answer again after the state behind it had left memory.
 TEST(Saving, TheLastStateOfAConversationIsWrittenWhenItLeavesMemoryThoughItSparesLittle) {
   constexpr double kEnough = 2.0 * kBytes / (1 << 20) / 20;  // 20 tokens take as long as the write
-  const auto left = [](double ms_per_token, size_t answers, bool goes_on = false) -> std::string {
+  struct Case {
+    double ms_per_token = 1.2 * kEnough;
+    size_t answers = 1;
+    bool goes_on = false;
+    std::vector<size_t> turns_of_prompts = {};  // that have come before
+  };
+  const auto left = [](const Case& of) -> std::string {
+    const auto [ms_per_token, answers, goes_on, turns_of_prompts] = of;
     test::FakeDisk disk;
     const auto cache = CacheOn(&disk, 10 * kBytes);
+    for (const size_t turns : turns_of_prompts) {
+      PromptShape shape;
+      shape.turns.resize(turns);
+      cache->Learn(shape, {});
+    }
     SlotsView view;
     view.kv_bytes_per_token = 100;
     cache->SetSlots(view);
@@ -227,10 +239,17 @@ TEST(Saving, TheLastStateOfAConversationIsWrittenWhenItLeavesMemoryThoughItSpare
     if (match.checkpoints.empty() || match.checkpoints.back().position < 20) return "evicted";
     return cache->InMemory(match.checkpoints.back().id) ? "in memory" : "on disk";
   };
-  EXPECT_EQ(left(1.2 * kEnough, 2), "on disk");
-  EXPECT_EQ(left(0.8 * kEnough, 2), "evicted");
-  EXPECT_EQ(left(1.2 * kEnough, 1), "evicted") << "few of those that ask once ask again";
-  EXPECT_EQ(left(1.2 * kEnough, 2, true), "evicted") << "the next turn begins behind it";
+  EXPECT_EQ(left({}), "on disk");
+  EXPECT_EQ(left({.ms_per_token = 0.8 * kEnough}), "evicted");
+  EXPECT_EQ(left({.answers = 0}), "evicted") << "no answer ends there";
+  EXPECT_EQ(left({.goes_on = true}), "evicted") << "the next turn begins behind it";
+  const std::vector<size_t> once(200, 1);
+  EXPECT_EQ(left({.turns_of_prompts = once}), "evicted") << "those that ask once do not ask again";
+  EXPECT_EQ(left({.turns_of_prompts = std::vector<size_t>(200, 0)}), "evicted");
+  EXPECT_EQ(left({.answers = 2, .turns_of_prompts = once}), "on disk") << "this one has";
+  std::vector<size_t> again = once;
+  for (int i = 0; i < 400; ++i) again.insert(again.end(), {1, 2, 3});
+  EXPECT_EQ(left({.turns_of_prompts = again}), "on disk") << "they do by now";
 }
 
 TEST(Saving, WhatMustGoMayStandBehindWhatRoomIsMadeFor) {

@@ -116,6 +116,7 @@ void Prefill::Resume(RunningRequest* request) {
   }
   CountRestore(resumed.report);
   request->slot = resumed.slot;
+  context_->pool.entry(resumed.slot).prompt_turns = asked.shape.turns.size();
   request->prefill_begin_tokens = running_->slot_tokens(*request);
   request->marks = PlacedMarks(asked.shape, context_->CutsOf(asked.prompt));
   for (const ClientMark& mark : request->marks) KeepMark(*request, mark);

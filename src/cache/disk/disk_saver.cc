@@ -15,6 +15,8 @@ constexpr double kMib = 1 << 20;
 // The last state of a conversation is worth so many times as much when it leaves memory: a next
 // turn would for certain prefill again the tokens that it spares.
 constexpr double kLastStateWorth = 2;
+// A prompt of one turn leaves this share of the weight of those before it.
+constexpr double kTurnsKept = 1 - 1.0 / 128;
 // Snapshots are the larger part of what is written, and the next turns make most of them worthless.
 // So one must spare so many times as much …
 constexpr double kSnapshotShare = 8;
@@ -26,11 +28,6 @@ constexpr double kSnapshotKvShare = 0.4;
 double LikelyMs(CheckpointClass checkpoint_class, size_t tokens, double prefill_ms_per_token) {
   return ClassWeight(checkpoint_class) * kLikelihood * static_cast<double>(tokens) *
          prefill_ms_per_token;
-}
-
-// Whether a conversation that has come back once ends there: if it goes on, it does so there.
-bool IsLastOfAConversation(const CheckpointEntry& entry) {
-  return entry.checkpoint.answers > 1 && PrefixTree::DescendantOf(entry.node) == nullptr;
 }
 
 bool IsWorth(double worth_ms, size_t bytes) {
@@ -92,6 +89,19 @@ bool DiskSaver::SaveInstead(const EvictionCandidate& candidate) {
   table_->changes().Note(id);
   ++table_->stats().released;
   return true;
+}
+
+void DiskSaver::Learn(size_t turns) {
+  if (turns == 2) ++second_turns_;
+  if (turns > 1) return;
+  first_turns_ = kTurnsKept * first_turns_ + 1;
+  second_turns_ *= kTurnsKept;
+}
+
+double DiskSaver::LikelyGoesOn(const CheckpointEntry& entry) const {
+  const size_t answers = entry.checkpoint.answers;
+  if (answers == 0 || PrefixTree::DescendantOf(entry.node) != nullptr) return 0;
+  return answers > 1 ? 1 : std::min(1.0, second_turns_ / first_turns_);
 }
 
 bool DiskSaver::IsInPassing(const CheckpointEntry& entry) const {
@@ -175,8 +185,9 @@ std::optional<DiskSaver::Unsaved> DiskSaver::Worth(const CheckpointEntry& entry,
   const std::optional<size_t> before = UnsavedBytesTo(entry.holder);
   if (!before) return std::nullopt;
   const Unsaved unsaved{checkpoint.id, WorthMs(entry), checkpoint.bytes + *before};
-  const bool is_last = leaving && IsLastOfAConversation(entry);
-  if (is_last && IsWorth(kLastStateWorth * unsaved.worth_ms, unsaved.bytes)) return unsaved;
+  const double last_state_ms =
+      leaving ? kLastStateWorth * LikelyGoesOn(entry) * unsaved.worth_ms : 0;
+  if (IsWorth(last_state_ms, unsaved.bytes)) return unsaved;
   if (!PaysItsWrite(entry, unsaved)) return std::nullopt;
   return unsaved;
 }

@@ -40,6 +40,8 @@ class DiskSaver {
   // How many bytes SaveInstead would write; nullopt if the object is not worth them, or if the
   // store does not take them now.
   std::optional<size_t> BytesToSave(const EvictionCandidate& candidate) const;
+  // Records a prompt of so many turns, from which the saver learns how many conversations go on.
+  void Learn(size_t turns);
   // Saves an object instead of evicting it; it then leaves memory only. Where the queue has room
   // for only some of those before it, these are saved, and can leave memory in its place. Returns
   // false if the object is not worth its bytes, or if nothing was saved.
@@ -67,6 +69,9 @@ class DiskSaver {
   size_t SavedPositionBefore(const CheckpointEntry& entry) const;
   // Whether the checkpoint is worth the bytes of its snapshot.
   bool PaysItsWrite(const CheckpointEntry& entry, const Unsaved& unsaved) const;
+  // How likely the conversation that ends at the checkpoint goes on, and does so there; 0: other
+  // rules count it.
+  double LikelyGoesOn(const CheckpointEntry& entry) const;
   // Whether the next turn of the conversation is likely to leave nothing of its use.
   bool IsInPassing(const CheckpointEntry& entry) const;
   // Begins to save `wanted`, or the first segment before it that is not saved.
@@ -78,9 +83,15 @@ class DiskSaver {
   uint64_t FirstUnsaved(uint64_t id) const;
   std::optional<ObjectHeader> HeaderOf(uint64_t id) const;
 
+  // Before any prompt has come, conversations are taken to go on, as so many have.
+  static constexpr double kTurnsBefore = 64;
+
   ObjectTable* const table_;
   double prefill_ms_per_token_ = 0;  // 0: not known yet
   bool last_ = false;                // as passed to SaveNext
+  // Prompts of one turn and of two, the older ones counted less.
+  double first_turns_ = kTurnsBefore;
+  double second_turns_ = kTurnsBefore;
 };
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 #include "sched/slots/checkpoint_taker.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -15,7 +16,9 @@ void CheckpointTaker::Take(size_t slot_index, CheckpointClass checkpoint_class, 
   checkpoint.checkpoint_class = checkpoint_class;
   checkpoint.lineage = slot.lineage();
   checkpoint.turns = turns;
-  checkpoint.answers = slot.provenance().answers.size();
+  const size_t own_answers = slot.provenance().answers.size();
+  const size_t prompt_turns = pool_->entry(slot_index).prompt_turns;
+  checkpoint.answers = own_answers == 0 ? 0 : std::max(own_answers, prompt_turns);
   if (pool_->cache().Holds(slot.name_space(), slot.tokens(), checkpoint.lineage)) return;
   // On the grid, a slot can resume from segments alone.
   if (checkpoint.on_grid() && !needs_snapshot) return;

@@ -61,6 +61,21 @@ TEST(IdleSlotPressure, AConversationThatWasEmptiedOutGoesOnWhereItWas) {
   }
 }
 
+// The slot did not generate the first answer, so it counts one answer: after the state behind that
+// one was lost, the next was lost too, and so on.
+TEST(IdleSlotPressure, AConversationHasAsManyAnswersAsTheTurnsOfItsPrompt) {
+  for (const auto& [tokens_max, answers] : {std::pair<size_t, size_t>{8, 2}, {1, 0}}) {
+    Bench bench(Slots(2, MemoryClass::kHybrid), Emptying());
+    GenerationRequest request = Bench::Request(Text(1000, 'x'), tokens_max);
+    request.shape.turns = {{.position = 100}, {.position = 900}};
+    const auto answer = bench.Run(std::move(request));
+    bench.Run(Bench::Request(Text(3000, 'y')));
+    const auto match = bench.cache.Match(0, Join(Text(1000, 'x'), test::TokensOf(answer.text)));
+    ASSERT_FALSE(match.checkpoints.empty());
+    EXPECT_EQ(match.checkpoints.back().answers, answers);
+  }
+}
+
 TEST(IdleSlotPressure, AnIdleSlotStaysWhileLittleIsComputedBesideIt) {
   for (const MemoryClass memory_class : kClassesWithKv) {
     SCOPED_TRACE(MemoryClassName(memory_class));

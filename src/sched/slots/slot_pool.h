@@ -84,6 +84,7 @@ class SlotPool {
     std::optional<size_t> segments_left = {};
     size_t beside_tokens = 0;  // computed by other slots since it is free
     bool stays = false;        // the cache does not accept all of it
+    size_t prompt_turns = 0;   // of the last prompt that was computed in it
   };
 
   // All must outlive the pool. The pool owns the slots: as many as the engine has.
