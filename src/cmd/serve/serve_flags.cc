@@ -64,7 +64,7 @@ void AddSlotFlags(CLI::App* serve, ServeOptions* options) {
                  "One KV buffer for all slots (-kvu): they share its room and the KV of common "
                  "prefixes. -no-kvu: a stream for each slot, with an equal part of the context, so "
                  "that slots neither slow one another down nor change each other's bits (default: "
-                 "one buffer; streams where --parallel is given, and with --reuse exact)")
+                 "one buffer; streams where --parallel 2 or more is given, and with --reuse exact)")
       ->group(group);
 }
 
