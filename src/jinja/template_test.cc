@@ -21,6 +21,39 @@ TEST(JinjaTemplate, CountsAsPythonDoes) {
   EXPECT_EQ(Shown("{{ 12345678901234567890123 + 1 }}"), "12345678901234567890124");
 }
 
+TEST(JinjaTemplate, FindsTheNearestFloatOfLargeIntegersAndRoundedFloats) {
+  EXPECT_EQ(Shown("{{ 10 ** 30 / 10 ** 29 }} {{ 1 / 10 ** 30 }} {{ -(10 ** 30) / 7 }} "
+                  "{{ (2 ** 54 + 3) / 2 }} {{ 0 / 10 ** 30 }}"),
+            "10.0 1e-30 -1.4285714285714285e+29 9007199254740994.0 0.0");
+  EXPECT_EQ(
+      Shown("{{ 1.3229623227897202e23|round(-5) }} {{ 25.0|round(-1) }} {{ 35.0|round(-1) }} "
+            "{{ 5.0|round(-1) }} {{ -5.1|round(-1) }} {{ 4.9|round(-1) }} {{ 7.0|round(-2) }}"),
+      "1.3229623227897202e+23 20.0 40.0 0.0 -10.0 0.0 0.0");
+}
+
+TEST(JinjaTemplate, FormatsNumbersAsPythonsSpecificationSays) {
+  EXPECT_EQ(
+      Shown("{{ '{:=05}|{:^05}|{:>05}|{:*<05}|{:5c}|{:_.0g}'.format(-1, 2, 3, 4, 65, 9e20) }}"),
+      "-0001|00200|00003|4****|    A|9e+20");
+  EXPECT_EQ(Shown("{{ '{:.0} {:.3} {:.4} {:.2} {:#.1} {:#.0%}'.format(2.675, 123.4, 123.4, 0.5, "
+                  "100.0, 3) }}"),
+            "3e+00 1.23e+02 123.4 0.5 1.e+02 300.%");
+  for (const char* const spec : {"{:,x}", "{:,_}", "{:_c}", "{:.2c}", "{:+c}", "{:,n}"}) {
+    EXPECT_EQ(Shown("{{ '" + std::string(spec) + "'.format(65) }}").substr(0, 6), "error:") << spec;
+  }
+}
+
+TEST(JinjaTemplate, WritesFileSizesInFull) {
+  EXPECT_EQ(Shown("{{ 1e90|filesizeformat }}").size(), 71u);
+}
+
+TEST(JinjaTemplate, KnowsTheCaseOfLettersThatHaveNoOther) {
+  EXPECT_EQ(Shown("{{ 'ĸ'.islower() }}{{ 'ℂ'.isupper() }}{{ '𝐀' is upper }}{{ 'ʰ' is lower }}"
+                  "{{ 'ᾈ'.istitle() }}{{ 'ᾈ'.isupper() }}"),
+            "TrueTrueTrueTrueTrueFalse");
+  EXPECT_EQ(Shown("{{ 'ẞıꭰᎠ'.casefold() }} {{ 'აბ'.title() }}"), "ssıᎠᎠ აბ");
+}
+
 TEST(JinjaTemplate, CountsCharactersAndNotBytes) {
   EXPECT_EQ(
       Shown("{{ '日本'|length }}{{ '日本語'[1:] }}{{ '日本語'[::-1] }}{{ '日本'.find('本') }}"),
@@ -71,6 +104,11 @@ TEST(JinjaTemplate, TrimsBlocksAndKeepsWhiteSpaceBeforeWhatIsPrinted) {
 TEST(JinjaTemplate, WritesJsonAsApplyChatTemplateDoes) {
   EXPECT_EQ(Shown("{{ x|tojson }} {{ x|tojson(indent=1) }}", R"({"x":{"b":["é",1.0],"a":{}}})"),
             "{\"b\": [\"é\", 1.0], \"a\": {}} {\n \"b\": [\n  \"é\",\n  1.0\n ],\n \"a\": {}\n}");
+}
+
+TEST(JinjaTemplate, EscapesAllButPrintableAsciiInJsonOnRequest) {
+  EXPECT_EQ(Shown("{{ '~\\x7f\\x80é😀'|tojson(ensure_ascii=true) }}"),
+            R"("~\u007f\u0080\u00e9\ud83d\ude00")");
 }
 
 TEST(JinjaTemplate, TellsAMissingValueFromNone) {
@@ -126,21 +164,19 @@ TEST(JinjaBounds, NoArithmeticEndsTheProcess) {
 }
 
 TEST(JinjaBounds, NothingRunsWithoutEnd) {
+  const std::string blocks =
+      "{% macro a() %}{{ caller() }}{% endmacro %}"
+      "{% macro b() %}{% call a() %}{{ b() }}{% endcall %}{% endmacro %}{{ b() }}";
   for (const char* source :
-       {"{% macro m(x) %}{{ m(x) }}{% endmacro %}{{ m(1) }}",
+       {blocks.c_str(), "{% macro m(x) %}{{ m(x) }}{% endmacro %}{{ m(1) }}",
         "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
-        "{% macro a() %}{{ caller() }}{% endmacro %}{% macro b() %}{% call a() %}{{ b() }}"
-        "{% endcall %}{% endmacro %}{{ b() }}",
         "{% for a in range(99999) %}{% for b in range(99999) %}{{ a }}{% endfor %}{% endfor %}",
         "{{ 'a' * 99999999999 }}", "{{ [0] * 99999999999 }}", "{{ 'a'|center(99999999999) }}",
         "{{ '%99999999999d' % 1 }}", "{{ '{:99999999}'.format(1) }}", "{{ 'a'.ljust(10 ** 12) }}",
         "{{ [1]|batch(10 ** 12, 0)|list }}", "{{ [1]|slice(10 ** 12)|list }}",
         "{{ 'a'|indent(10 ** 12, true) }}", "{{ 'a\\tb'.expandtabs(10 ** 12) }}",
-        "{% set ns = namespace(x='a') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}"
-        "{% endfor %}",
-        "{% set ns = namespace(x=[]) %}{% for i in range(9999) %}{% set ns.x = [ns.x] %}{% endfor "
-        "%}"
-        "{{ ns.x }}",
+        "{%set ns=namespace(x='a')%}{%for i in range(99)%}{%set ns.x=ns.x~ns.x%}{%endfor%}",
+        "{%set ns=namespace(x=[])%}{%for i in range(9999)%}{%set ns.x=[ns.x]%}{%endfor%}{{ns.x}}",
         "{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}"}) {
     const std::string shown = Shown(source, "{}", kTestLimits);
     EXPECT_EQ(shown.substr(0, 6), "error:") << source << ": " << shown.substr(0, 100);

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "base/number_text.h"
 #include "jinja/builtin/attribute_path.h"
 #include "jinja/builtin/builtins.h"
+#include "jinja/builtin/format_spec.h"
 #include "jinja/run/lookup.h"
 #include "jinja/value/number.h"
 #include "jinja/value/print.h"
@@ -107,7 +107,8 @@ Value FileSizeFilter(Interpreter& run, const Value& value, const Bound& bound) {
     if (bytes >= unit && prefix != 'Y') continue;
     const std::string name =
         binary ? std::string(1, prefix == 'k' ? 'K' : prefix) + "iB" : std::string(1, prefix) + "B";
-    return run.Made(Fixed(base * bytes / unit, 1) + " " + name);
+    const FormatSpec one_decimal{.precision = 1, .type = 'f'};
+    return run.Made(NumberText(Value::Float(base * bytes / unit), one_decimal) + " " + name);
   }
   return run.Made("");
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "jinja/builtin/text_work.h"
 #include "jinja/value/number.h"
@@ -38,7 +39,8 @@ bool Skip(std::string_view* spec, char c) {
 // With a separator between groups of digits, from the right of the integral part.
 std::string Grouped(const std::string& digits, char separator, size_t group) {
   std::string grouped;
-  const size_t end = std::min(digits.find_first_not_of("0123456789abcdefABCDEF"), digits.size());
+  const char* const known = group == 4 ? "0123456789abcdefABCDEF" : "0123456789";
+  const size_t end = std::min(digits.find_first_not_of(known), digits.size());
   for (size_t i = 0; i < end; ++i) {
     if (i > 0 && (end - i) % group == 0) grouped += separator;
     grouped += digits[i];
@@ -51,13 +53,27 @@ std::string SignOf(bool negative, char sign) {
   return sign == '-' ? "" : std::string(1, sign);
 }
 
-// Python's own form of a float, with a given number of significant digits.
-std::string GeneralText(double value, int precision, bool alternate, bool keep_point) {
-  std::array<char, 512> text{};
-  std::snprintf(text.data(), text.size(), alternate ? "%#.*g" : "%.*g", precision, value);
-  std::string made = text.data();
-  if (keep_point && made.find_first_of(".en") == std::string::npos) made += ".0";
-  return made;
+std::string Printed(const char* format, int precision, double value) {
+  std::array<char, 1024> text{};
+  std::snprintf(text.data(), text.size(), format, precision, value);
+  return text.data();
+}
+
+// Python's form of a float with a number of significant digits and no type: as %g, but its exponent
+// begins one digit earlier, and a point is always there.
+std::string GeneralText(double value, int precision, bool alternate) {
+  std::string text = Printed(alternate ? "%#.*e" : "%.*e", precision - 1, value);
+  const size_t e = text.find('e');
+  if (std::atoi(text.c_str() + e + 1) >= precision - 1) {
+    if (!alternate && precision > 1) {
+      const size_t digits = text.find_last_not_of('0', e - 1) + 1;
+      const size_t kept = text[digits - 1] == '.' ? digits - 1 : digits;
+      text.erase(kept, e - kept);
+    }
+    return text;
+  }
+  text = Printed(alternate ? "%#.*g" : "%.*g", precision, value);
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
 }
 
 std::string FloatDigits(double value, const FormatSpec& spec) {
@@ -70,17 +86,12 @@ std::string FloatDigits(double value, const FormatSpec& spec) {
     return type == '%' ? text + "%" : text;
   }
   if (type == 0 && spec.precision < 0) return FloatText(value);
-  if (type == 0) return GeneralText(value, std::max(spec.precision, 1), false, true);
+  if (type == 0) return GeneralText(value, std::max(spec.precision, 1), spec.alternate);
   const int precision = spec.precision < 0 ? 6 : spec.precision;
   if (type == 'n') type = 'g';
-  std::array<char, 1024> text{};
-  if (type == '%') {
-    std::snprintf(text.data(), text.size(), "%.*f%%", precision, value * 100);
-    return text.data();
-  }
-  const std::string form = std::string("%") + (spec.alternate ? "#" : "") + ".*" + type;
-  std::snprintf(text.data(), text.size(), form.c_str(), precision, value);
-  return text.data();
+  const std::string form = spec.alternate ? "%#.*" : "%.*";
+  if (type == '%') return Printed((form + "f%%").c_str(), precision, value * 100);
+  return Printed((form + type).c_str(), precision, value);
 }
 
 std::string IntDigits(Int value, const FormatSpec& spec, std::string* prefix) {
@@ -140,9 +151,11 @@ std::string WholeNumber(const Value& number, const FormatSpec& spec, size_t* sig
 
 FormatSpec ParseFormatSpec(std::string_view spec) {
   FormatSpec parsed;
+  bool filled = false;
   const size_t fill = spec.empty() ? 0 : CharacterAt(spec, 0).bytes;
   if (spec.size() > fill && IsAlign(spec[fill])) {
     parsed.fill = spec.substr(0, fill);
+    filled = true;
     parsed.align = spec[fill];
     spec.remove_prefix(fill + 1);
   } else if (!spec.empty() && IsAlign(spec[0])) {
@@ -157,14 +170,15 @@ FormatSpec ParseFormatSpec(std::string_view spec) {
   parsed.alternate = Skip(&spec, '#');
   if (spec.starts_with('0')) {
     spec.remove_prefix(1);
-    if (parsed.align == 0) {
-      parsed.fill = "0";
-      parsed.align = '0';  // "=" for numbers, "<" for texts
-    }
+    if (!filled) parsed.fill = "0";
+    if (parsed.align == 0 && !filled) parsed.align = '0';  // "=" for numbers, "<" for texts
   }
   parsed.width = ReadNumber(&spec);
-  if (Skip(&spec, ',')) parsed.grouping = ',';
-  if (Skip(&spec, '_')) parsed.grouping = '_';
+  for (const char grouping : {',', '_'}) {
+    if (!Skip(&spec, grouping)) continue;
+    if (parsed.grouping != 0) Raise("Cannot specify both ',' and '_'.");
+    parsed.grouping = grouping;
+  }
   if (Skip(&spec, '.')) {
     if (spec.empty() || spec[0] < '0' || spec[0] > '9') Raise("Format specifier missing precision");
     const size_t precision = ReadNumber(&spec);
@@ -172,6 +186,11 @@ FormatSpec ParseFormatSpec(std::string_view spec) {
   }
   if (spec.size() > 1) Raise("Invalid format specifier");
   if (!spec.empty()) parsed.type = spec[0];
+  const std::string_view grouped = parsed.grouping == '_' ? "deEfFgG%boxX" : "deEfFgG%";
+  if (parsed.grouping != 0 && parsed.type != 0 &&
+      grouped.find(parsed.type) == std::string_view::npos) {
+    Raise(std::string("Cannot specify '") + parsed.grouping + "' with '" + parsed.type + "'.");
+  }
   return parsed;
 }
 
@@ -215,11 +234,13 @@ Text Formatted(Interpreter& run, const Value& value, std::string_view spec_text)
   }
   if (spec.align == '0') spec.align = '=';
   if (value.is_int() && spec.type == 'c') {
+    if (spec.precision >= 0) Raise("Precision not allowed in integer format specifier");
+    if (spec.sign != '-' || spec.alternate) Raise("A sign or '#' is not allowed with 'c'");
     std::string one;
     const Int code = value.integer();
     if (code < 0 || code > 0x10FFFF) Raise("%c arg not in range(0x110000)");
     AppendCharacter(static_cast<uint32_t>(code), &one);
-    return Aligned(run, run.Made(one).text(), spec, '<', 0);
+    return Aligned(run, run.Made(one).text(), spec, '>', 0);
   }
   const bool integral = value.is_int();
   const std::string_view types = integral ? "bdoxXneEfFgG%" : "eEfFgGn%";

@@ -56,7 +56,9 @@ Value LoopAttribute(Interpreter& run, const Value& object, std::string_view name
 
 Value MacroAttribute(Interpreter& run, const Value& object, std::string_view name) {
   const auto& macro = object.as<MacroObject>();
-  if (name == "name") return run.Made(macro.name);
+  if (name == "name") {
+    return macro.macro->kind == Stmt::Kind::kCallBlock ? Value::None() : run.Made(macro.name);
+  }
   const Signature& signature = macro.macro->signature;
   if (name == "catch_varargs") return Value::Bool(signature.takes_rest);
   if (name == "catch_kwargs") return Value::Bool(signature.takes_rest_names);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 
 #include "jinja/value/unicode.h"
 
@@ -40,6 +42,33 @@ Int FloorModulo(Int a, Int b) {
   if (b == -1) return 0;
   const Int rest = a % b;
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+// The nearest float, as Python's; that of the quotient of two floats is not, where these are
+// rounded.
+double Divide(Int a, Int b) {
+  constexpr Int kExactMax = Int{1} << 53;
+  if (a > -kExactMax && a < kExactMax && b > -kExactMax && b < kExactMax) {
+    return static_cast<double>(a) / static_cast<double>(b);
+  }
+  const auto size = [](Int value) {
+    return value < 0 ? UnsignedInt{0} - static_cast<UnsignedInt>(value)
+                     : static_cast<UnsignedInt>(value);
+  };
+  UnsignedInt quotient = size(a) / size(b);
+  UnsignedInt rest = size(a) % size(b);
+  int halvings = 0;
+  for (; rest != 0 && quotient < UnsignedInt{1} << 60; ++halvings) {
+    quotient <<= 1;
+    rest <<= 1;
+    if (rest >= size(b)) {
+      rest -= size(b);
+      quotient |= 1;
+    }
+  }
+  if (rest != 0) quotient |= 1;  // It is not half way between two floats.
+  const double result = std::ldexp(static_cast<double>(quotient), -halvings);
+  return (a < 0) != (b < 0) ? -result : result;
 }
 
 double FloatModulo(double a, double b) {
@@ -95,7 +124,7 @@ Value CalculateInts(Arithmetic operation, Int a, Int b) {
       break;
     case Arithmetic::kDiv:
       if (b == 0) Raise("division by zero");
-      return Value::Float(static_cast<double>(a) / static_cast<double>(b));
+      return Value::Float(Divide(a, b));
     case Arithmetic::kPow:
       if (b < 0) return Value::Float(FloatPower(static_cast<double>(a), static_cast<double>(b)));
       result = PowerOf(a, b);
@@ -103,6 +132,23 @@ Value CalculateInts(Arithmetic operation, Int a, Int b) {
   }
   if (overflow) Raise(kTooLarge);
   return Value::Integer(result);
+}
+
+// A float to the nearest multiple of 10 ** `zeros`, which a C library prints exactly.
+double RoundedToTens(double value, int zeros) {
+  std::array<char, 400> text{};
+  std::snprintf(text.data(), text.size(), "%.17e", value);
+  const int exponent = std::atoi(std::strchr(text.data(), 'e') + 1);
+  const int digits = exponent + 1 - zeros;
+  if (digits > 0) {
+    std::snprintf(text.data(), text.size(), "%.*e", digits - 1, value);
+    return std::strtod(text.data(), nullptr);
+  }
+  const auto power = [](int digit, int of) {
+    return std::strtod((std::to_string(digit) + "e" + std::to_string(of)).c_str(), nullptr);
+  };
+  const bool up = digits == 0 && std::fabs(value) > power(5, exponent);
+  return std::copysign(up ? power(1, exponent + 1) : 0.0, value);
 }
 
 int Sign(Int value) {
@@ -321,11 +367,7 @@ Value Rounded(const Value& number, Int digits) {
     std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(digits), value);
     return Value::Float(std::strtod(text.data(), nullptr));
   }
-  const double unit = std::pow(10.0, static_cast<double>(-digits));
-  const double scaled = value / unit;
-  double whole = std::round(scaled);
-  if (std::fabs(scaled - whole) == 0.5) whole = 2.0 * std::round(scaled / 2.0);
-  return Value::Float(whole * unit);
+  return Value::Float(RoundedToTens(value, static_cast<int>(-digits)));
 }
 
 }  // namespace cairn::jinja

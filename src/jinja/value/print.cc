@@ -51,7 +51,7 @@ std::string JsonEscape(uint32_t code, bool ensure_ascii) {
       break;
   }
   if (code < 0x20) return Hex("\\u%04x", code);
-  if (!ensure_ascii || code <= 0x7F) return "";
+  if (!ensure_ascii || code < 0x7F) return "";
   if (code < 0x10000) return Hex("\\u%04x", code);
   const uint32_t rest = code - 0x10000;
   return Hex("\\u%04x", 0xD800 + (rest >> 10U)) + Hex("\\u%04x", 0xDC00 + (rest & 0x3FFU));

@@ -87,16 +87,21 @@ bool IsPrintable(uint32_t code) {
 }
 
 bool IsTitle(uint32_t code) {
-  return code == 0x1C5 || code == 0x1C8 || code == 0x1CB || code == 0x1F2;
+  if (code == 0x1C5 || code == 0x1C8 || code == 0x1CB || code == 0x1F2) return true;
+  // Greek letters with an iota beneath.
+  return (code >= 0x1F88 && code <= 0x1FAF && (code & 8U) != 0) || code == 0x1FBC ||
+         code == 0x1FCC || code == 0x1FFC;
 }
 
 bool IsLower(uint32_t code) {
   if (IsTitle(code)) return false;
-  return UpperOf(code) != code || UpperSpecial(code) != nullptr || code == 0xAA || code == 0xBA;
+  return UpperOf(code) != code || UpperSpecial(code) != nullptr || code == 0xAA || code == 0xBA ||
+         IsInRanges(kLowerAloneRanges, code);
 }
 
 bool IsUpper(uint32_t code) {
-  return !IsTitle(code) && (LowerOf(code) != code || code == 0x130);
+  if (IsTitle(code)) return false;
+  return LowerOf(code) != code || code == 0x130 || IsInRanges(kUpperAloneRanges, code);
 }
 
 bool BeginsName(uint32_t code) {
@@ -129,6 +134,8 @@ void AppendTitle(uint32_t code, std::string* text) {
     const uint32_t first = code >= 0x1F1 ? 0x1F1 : 0x1C4;
     return AppendCharacter(first + (code - first) / 3 * 3 + 1, text);
   }
+  const bool georgian = (code >= 0x10D0 && code <= 0x10FA) || (code >= 0x10FD && code <= 0x10FF);
+  if (georgian) return AppendCharacter(code, text);
   const SpecialCase* const special = code < kAscii ? nullptr : UpperSpecial(code);
   if (special == nullptr) return AppendCharacter(UpperOf(code), text);
   AppendCharacter(special->others[0], text);
@@ -138,6 +145,15 @@ void AppendTitle(uint32_t code, std::string* text) {
 }
 
 void AppendFolded(uint32_t code, std::string* text) {
+  if (code == 0x131) return AppendCharacter(code, text);  // the i without a dot
+  if (code == 0x1E9E) {                                   // the capital sharp s
+    text->append("ss");
+    return;
+  }
+  // Cherokee had capital letters alone at first, so these are what is compared.
+  if ((code >= 0x13A0 && code <= 0x13FD) || (code >= 0xAB70 && code <= 0xABBF)) {
+    return AppendCharacter(UpperOf(code), text);
+  }
   const SpecialCase* const special = code < kAscii ? nullptr : UpperSpecial(code);
   if (special == nullptr) return AppendLower(UpperOf(code), text);
   for (const uint32_t other : special->others) {
