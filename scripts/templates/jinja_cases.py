@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Prints templates with what Python's jinja2 makes of them, one JSON object a line.
 
-The environment is that of Hugging Face's apply_chat_template. First come fixed constructs, then
-COUNT random ones. An object has "template", "context", and "out" or "error".
+The environment is that of Hugging Face's apply_chat_template. First come fixed constructs, those
+here and those of jinja_constructs.txt, then COUNT random ones. An object has "template", "context",
+and "out" or "error".
 Usage: jinja_cases.py SEED COUNT
        jinja_cases.py --templates FOLDER [CONVERSATIONS.json]
 """
@@ -299,6 +300,9 @@ FIXED += [
     "{% raw -%}\n  a {{ b }}\n{%- endraw %}\nz", "{{ '\n' }}x{{ \"a\\\nb\" }}", "{#\n multi\n#}\nx\n  {# y #}\nz",
     "{%- macro m(x) -%}\n  {{- x -}}\n{%- endmacro -%}\n{{ m('a') }}\n", "x{% if yes %}\n\n  y{% endif %}",
 ]
+# ⏎ and ␍ stand for the ends of lines.
+CONSTRUCTS = Path(__file__).with_name("jinja_constructs.txt").read_text(encoding="utf-8")
+FIXED += [line.replace("⏎", "\n").replace("␍", "\r") for line in CONSTRUCTS.rstrip("\n").split("\n")]
 
 ATOMS = ["s", "t", "e", "q", "i", "n", "z", "f", "g", "big", "yes", "no", "nil", "xs", "ys", "zs",
          "mixed", "d", "deep", "users", "text", "missing", "d.a", "d.C", "deep.x.y", "users[0]",
