@@ -76,8 +76,8 @@ ArgumentRules::ArgumentRules(const LearnedCalls& syntax, const RulesTarget& targ
   quoted_.key = [](const std::string& name) {
     return std::vector<std::string>{GbnfLiteral(name + ":")};
   };
-  quoted_.other_key = [this](const SchemaShape::Others& others) {
-    return OtherKey(others, R"(":")");
+  quoted_.other_key = [this](const SchemaShape::Others& others, bool odd) {
+    return OtherKey(others, R"(":")", odd);
   };
   quoted_.value = [this](NodeId id) { return Quoted(id); };
   quoted_.open = R"("{")";
@@ -90,9 +90,10 @@ ApiResult<std::string> ArgumentRules::Write() {
   pairs.key = [this](const std::string& name) {
     return std::vector<std::string>{GbnfLiteral(syntax_.key_open + name)};
   };
-  pairs.other_key = [this](const SchemaShape::Others& others) {
-    const std::string key = OtherKey(others, R"("")");
-    return syntax_.key_open.empty() ? key : GbnfLiteral(syntax_.key_open) + " " + key;
+  pairs.other_key = [this](const SchemaShape::Others& others, bool odd) {
+    std::string key = OtherKey(others, R"("")", odd);
+    if (syntax_.key_open.empty()) return key;
+    return (odd ? "~" : "") + GbnfLiteral(syntax_.key_open) + " " + key;
   };
   pairs.value = [this](NodeId id) { return Pair(id); };
   if (!syntax_.pair_between.empty()) pairs.separator = GbnfLiteral(syntax_.pair_between);
@@ -134,7 +135,8 @@ SchemaShape ArgumentRules::Writable(const SchemaShape& shape, std::string_view f
   return writable;
 }
 
-std::string ArgumentRules::OtherKey(const SchemaShape::Others& others, const std::string& behind) {
+std::string ArgumentRules::OtherKey(const SchemaShape::Others& others, const std::string& behind,
+                                    bool odd) {
   // A name without quotes is told from values by its characters.
   std::string held = R"([\w.$\-)";
   std::string end = held + "]";
@@ -153,7 +155,7 @@ std::string ArgumentRules::OtherKey(const SchemaShape::Others& others, const std
   std::optional<Dfa> names = plain;
   if (names && others.names) names = names->With(*others.names, Dfa::Op::kAnd, &budget_);
   if (!names || names->empty()) return kNoText;
-  return sheet_.RawText(*names, behind);
+  return sheet_.RawText(*names, behind, odd);
 }
 
 std::string ArgumentRules::Other(const std::string& value, std::string_view type) const {
@@ -329,11 +331,11 @@ ApiResult<std::string> PythonArguments(const RulesTarget& target, SchemaRules* r
     return std::vector<std::string>{GbnfLiteral(name + "=")};
   };
   WorkBudget budget(kArgumentStepsMax);
-  python.other_key = [&](const SchemaShape::Others& others) -> std::string {
+  python.other_key = [&](const SchemaShape::Others& others, bool odd) -> std::string {
     auto names = DfaOfPattern("^[A-Za-z_][A-Za-z0-9_]{0,99}$", &budget);
     if (names && others.names) names = names->With(*others.names, Dfa::Op::kAnd, &budget);
     if (!names || names->empty()) return kNoText;
-    return sheet->RawText(*names, R"("=")");
+    return sheet->RawText(*names, R"("=")", odd);
   };
   python.value = [&](NodeId id) { return rules->Value(id); };
   python.separator = R"(", ")";

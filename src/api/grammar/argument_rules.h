@@ -49,7 +49,7 @@ class ArgumentRules {
   void WriteQuoted();
   // Characters that no name of an argument may have.
   std::string NoKey() const;
-  std::string OtherKey(const SchemaShape::Others& others, const std::string& behind);
+  std::string OtherKey(const SchemaShape::Others& others, const std::string& behind, bool odd);
   // Leaves out properties whose names cannot be written.
   SchemaShape Writable(const SchemaShape& shape, std::string_view forbidden);
 

@@ -206,7 +206,7 @@ class CallWriter {
     if (!text) return text;
     ReplaceAll(R"("\\" ["\\/])", R"("\\" ["\\])", &*text);
     ReplaceAll(R"([\"\\/])", R"([\"\\])", &*text);
-    ReplaceAll(R"(x2f ::= "/" | "\\" ("/" | )", R"(x2f ::= "/" | "\\" ()", &*text);
+    ReplaceAll(R"(x2f ::= "/" | ~"\\" ("/" | )", R"(x2f ::= "/" | ~"\\" ()", &*text);
     return text;
   }
 

@@ -265,6 +265,9 @@ TEST(CallGrammar, ValuesAreTheSchemasWhateverTheSyntax) {
   ExpectValues(
       R"({"anyOf":[{"type":"integer","minimum":5,"maximum":6},{"type":"string","enum":["auto"]}]})",
       {"5", "6", "5.0", "6.0", "\"auto\""});
+  // A number that is none of the texts is no text.
+  ExpectValues(R"({"type":["integer","string"],"minimum":5,"maximum":6,"pattern":"^[ab]%$"})",
+               {"5", "6", "5.0", "6.0", "\"a%\"", "\"b%\""});
   ExpectValues(R"({"type":"string","pattern":"^\\d:[ab]$"})", [] {
     std::vector<std::string> all;
     for (char c = '0'; c <= '9'; ++c) {

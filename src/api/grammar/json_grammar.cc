@@ -88,11 +88,12 @@ void AppendNaturals(uint64_t low, uint64_t high, const std::string& sign,
   AppendSameLength(from, to, sign, choices);
 }
 
-// Integers as JSON Schema means them: 2.0 is one, and so is 1.5e3.
+// Integers as JSON Schema means them: 2.0 is one, and so is 1.5e3. But clients' parsers tell 2.0
+// from 2, so only the model itself comes to such a form.
 std::string IntegerRule() {
-  std::string rule = R"("-"? ("0" | [1-9] [0-9]{0,60}) ("." "0"{1,20})? ([eE] "+"? [0-9]{1,2})?)";
+  std::string rule = R"("-"? ("0" | [1-9] [0-9]{0,60}) (~"." "0"{1,20})? (~[eE] "+"? [0-9]{1,2})?)";
   for (int digits = 1; digits <= 16; ++digits) {
-    rule += R"( | "-"? [0-9] "." [0-9]{)" + std::to_string(digits) + R"(} [eE] "+"? )" +
+    rule += R"( | "-"? [0-9] ~"." [0-9]{)" + std::to_string(digits) + R"(} [eE] "+"? )" +
             GbnfIntegers(digits, 99);
   }
   return rule;
@@ -132,11 +133,11 @@ std::string CharacterChoices(uint32_t c) {
   } else {
     escapes += UnitEscape(c);
   }
-  std::string all = R"("\\" ()" + escapes + ")";
+  const std::string all = R"("\\" ()" + escapes + ")";
   if (c < 0x20 || c == '"' || c == '\\') return all;
   std::string raw;
   AppendUtf8(c, &raw);
-  return GbnfLiteral(raw) + " | " + all;
+  return GbnfLiteral(raw) + " | ~" + all;
 }
 
 // Calls `name(text, defines)` for the names in rules: those that are defined, and those used.
@@ -229,13 +230,16 @@ const std::map<std::string, std::string, std::less<>>& JsonRules() {
       {"integer", IntegerRule()},
       {"member", R"(string ":" sp value)"},
       {"null", R"("null")"},
-      {"number", R"("-"? ("0" | [1-9] [0-9]{0,60}) ("." [0-9]{1,60})? ([eE] [+\-]? [0-9]{1,3})?)"},
+      // None is beyond a double's largest, which parsers refuse.
+      {"number", R"("-"? ("0" | [1-9] [0-9]{0,60}) ("." [0-9]{1,60})? (~[eE] )"
+                 R"(("-" [0-9]{1,3} | "+"? ([0-9]{1,2} | [01] [0-9]{2} | "2" [0-3] [0-9])))? | )"
+                 R"("-"? [0-9] ("." [0-9]{1,60})? ~[eE] "+"? ("2" [4-9] [0-9] | "30" [0-7]))"},
       {"object", R"("{" ws (member ("," ws member)* ws)? "}")"},
       {"plain", R"([^"\\\x00-\x1F] | "\\" ["\\/])"},
       {"sp", R"(" "?)"},
       {"string", R"("\"" char* "\"")"},
       {"value", "object | array | string | number | boolean | null"},
-      {"ws", R"(| " " | "\n" [ \t]{0,20})"},
+      {"ws", R"(| " " | ~"\n" [ \t]{0,20})"},
   };
   return rules;
 }
@@ -271,10 +275,11 @@ std::string GbnfWithoutTags(std::string rules) {
     std::string_view to;
   };
   // In classes of patterns '<', and in names and listed values '|', is escaped.
-  constexpr std::array<Change, 3> kChanges = {
+  constexpr std::array<Change, 5> kChanges = {
       Change{R"(plain ::= [^"\\\x00-\x1F])",
              R"(plain ::= [^"\\<\x00-\x1F] | "<" [^"\\<|\x00-\x1F])"},
-      Change{R"( | "<" | "\\" )", R"( | "\\" )"}, Change{R"(x7c ::= "|" | )", "x7c ::= "}};
+      Change{R"( | "<" | "\\" )", R"( | "\\" )"}, Change{R"( | "<" | ~"\\" )", R"( | ~"\\" )"},
+      Change{R"( | ~"<" | ~"\\" )", R"( | ~"\\" )"}, Change{R"(x7c ::= "|" | )", "x7c ::= "}};
   for (const Change& change : kChanges) {
     for (size_t at = rules.find(change.from); at != std::string::npos;
          at = rules.find(change.from, at + change.to.size())) {

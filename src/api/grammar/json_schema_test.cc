@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/grammar/grammar.h"
+#include "engine/grammar/token_trie.h"
 #include "testing/base/golden_file.h"
 
 namespace cairn::json_schema_test {
@@ -150,6 +151,45 @@ TEST(JsonSchema, NumbersKeepTheirBounds) {
   ExpectExact(R"({"type":"integer"})", {"0", "-5", "1.0", "1e3", "1.5e1"},
               {"01", "1.5", "-", "1.55e1"});
   ExpectExact(R"({"type":"number"})", {"0", "-5.25", "1e9", "1E+300"}, {"1.", ".5"});
+  // Beyond a double's largest: our own parser took the call for a text.
+  ExpectAnswers(R"({"type":"number"})", {"25e239", "1e-999", "-9.5e307"}, {"1e308", "25e300"});
+  ExpectAnswers(R"({"type":"number","minimum":1})", {"9e307"}, {"1e308", "1e999"});
+}
+
+// The characters of ASCII that may come behind `begun` where the model's own token was refused.
+std::string PlainlyNext(const std::string& schema, const std::string& begun) {
+  std::vector<std::string> texts;
+  for (char c = ' '; c < '\x7F'; ++c) texts.emplace_back(1, c);
+  texts.emplace_back("\n");
+  GrammarMatcher matcher(Made(schema));
+  EXPECT_TRUE(matcher.Allows(begun)) << begun;
+  matcher.Accept(begun);
+  std::vector<bool> allowed(texts.size());
+  matcher.AllowedPlainly(TokenTrie(texts), &allowed);
+  std::string next;
+  for (size_t i = 0; i < texts.size(); ++i) next += allowed[i] ? texts[i] : "";
+  return next;
+}
+
+// 7.0 and an escaped letter fit, but clients' parsers tell 7.0 from 7.
+TEST(JsonSchema, OddFormsAreTheModelsOwnChoice) {
+  constexpr const char* kDigits = "0123456789";
+  const std::string object = R"({"type":"object","properties":{"a":{"type":"integer"},
+      "b":{"enum":["x",5]}},"required":["a"]})";
+  EXPECT_EQ(PlainlyNext(object, R"({)"), " \"");
+  EXPECT_EQ(PlainlyNext(object, R"({")"), "a");
+  EXPECT_EQ(PlainlyNext(object, R"({"a":7)"), std::string(" ,") + kDigits + "}");
+  EXPECT_EQ(PlainlyNext(object, R"({"a":7,")"), "b");
+  EXPECT_EQ(PlainlyNext(object, R"({"a":7,"b":)"), " \"5");
+  EXPECT_EQ(PlainlyNext(object, R"({"a":7,"b":5)"), " }");
+  EXPECT_EQ(PlainlyNext(object, R"({"a":7,"b":")"), "x");
+  EXPECT_EQ(PlainlyNext(R"({"type":"integer","minimum":1,"maximum":9})", "7"), "");
+  EXPECT_EQ(PlainlyNext(R"({"type":"number","minimum":1,"maximum":9})", "7"), ".");
+  EXPECT_EQ(PlainlyNext(R"({"type":"string","pattern":"^[a-c]+$"})", "\"a"), "\"abc");
+  // Where there are no named properties, others are plain.
+  EXPECT_EQ(PlainlyNext(R"({"type":"object","additionalProperties":{"enum":[1]}})", "{"), " \"}");
+  EXPECT_EQ(PlainlyNext(R"({"type":"object","additionalProperties":{"enum":[1]}})", R"({"a":1)"),
+            " ,}");
 }
 
 TEST(JsonSchema, TakesOneOfSeveral) {

@@ -69,6 +69,11 @@ class FormReader {
     if (kind == "json") return Schema(value, field);
     if (kind == "json_object") return value == Json(true) ? GrammarOfAnyObject() : std::string();
     if (!value.is_string()) return tl::unexpected(FieldError(field, "a string of GBNF"));
+    // The mark of odd forms is our own; to llama.cpp it is a mistake.
+    if (const auto parsed = ParsedGrammar(cache_, value.text());
+        parsed && (*parsed)->has_odd_forms()) {
+      return tl::unexpected(FieldError(field, "GBNF, which has no '~'"));
+    }
     return value.text();
   }
 

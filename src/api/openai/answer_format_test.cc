@@ -67,6 +67,17 @@ TEST(AnswerFormat, RefusesWhatIsNoFormOrTwo) {
   ExpectRefused(R"({"guided_regex":"a","guided_choice":["b"]})", "guided_choice");
 }
 
+// The mark of odd forms is none of llama.cpp's signs; in a literal, a class or a comment it is a
+// character as others are.
+TEST(AnswerFormat, ClientsGrammarsHaveNoMarksOfOddForms) {
+  for (const char* field : {"grammar", "guided_grammar"}) {
+    const std::string name = std::string("{\"") + field + "\":";
+    ExpectRefused(name + R"("root ::= \"1\" (~\".\" \"0\")?"})", field);
+    ExpectRefused(name + R"("root ::= ~[a]"})", field);
+    EXPECT_TRUE(Allows(name + R"("root ::= \"~\" [~] # ~\"a\""})", "~~"));
+  }
+}
+
 TEST(AnswerFormat, ASchemaThatComesAgainIsTranslatedOnce) {
   GrammarCache cache;
   const Json body = Json::parse(R"({"json_schema":{"type":"array","uniqueItems":true}})");

@@ -79,7 +79,9 @@ class TypeFinder {
     const auto add_type = [&](const Json& name) {
       if (!name.is_string()) return;
       found->types.insert(name.text());
-      if (name == "string" && !listed) found->any_text = true;
+      // A text that looks like a number is hardly one that a pattern or a format allows.
+      const bool free = !listed && !schema.contains("pattern") && !schema.contains("format");
+      if (name == "string" && free) found->any_text = true;
     };
     const auto add_value = [&](const Json& value) {
       if (value.is_string()) found->words.insert(value.text());

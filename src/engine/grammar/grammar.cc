@@ -87,22 +87,38 @@ bool GrammarMatcher::Allows(std::string_view bytes) {
   return place.missing == 0 || MayBegin(place);
 }
 
-void GrammarMatcher::Allowed(const TokenTrie& trie, std::vector<bool>* allowed) {
+bool GrammarMatcher::Allowed(const TokenTrie& trie, std::vector<bool>* allowed) {
+  return FindAllowed<false>(trie, allowed);
+}
+
+bool GrammarMatcher::AllowedPlainly(const TokenTrie& trie, std::vector<bool>* allowed) {
+  return FindAllowed<true>(trie, allowed);
+}
+
+template <bool kPlainly>
+bool GrammarMatcher::FindAllowed(const TokenTrie& trie, std::vector<bool>* allowed) {
   MakeRoom();
+  bool found = false;
   const std::vector<TokenTrie::Node>& nodes = trie.nodes();
   std::vector<Place> path(trie.depth_max() + 1);
   path[0] = place_;
   for (size_t at = 0; at < nodes.size() && steps_ <= GrammarStates::kStepsMax;) {
     const TokenTrie::Node& node = nodes[at];
-    const Place place = Step(path[node.depth - 1], node.byte);
+    Place before = path[node.depth - 1];
+    if (kPlainly && before.missing == 0) before.ways = states_->WithoutOdd(before.ways);
+    const Place place = Step(before, node.byte);
     if (place.ways == GrammarStates::kNone || (place.missing > 0 && !MayBegin(place))) {
       at = node.end;
       continue;
     }
     path[node.depth] = place;
-    for (const int32_t token : trie.TokensOf(at)) (*allowed)[static_cast<size_t>(token)] = true;
+    for (const int32_t token : trie.TokensOf(at)) {
+      (*allowed)[static_cast<size_t>(token)] = true;
+      found = true;
+    }
     ++at;
   }
+  return found;
 }
 
 void GrammarMatcher::Accept(std::string_view bytes) {

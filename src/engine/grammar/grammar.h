@@ -4,6 +4,12 @@
 //   root   ::= "[" number ("," number)* "]"
 //   number ::= [0-9]{1,3}
 //
+// One thing is our own: a '~' before a literal or a class marks its characters as an odd form of
+// what can be written plainly. The model may write it of its own accord; where its token is refused
+// and another one has to be found, odd forms are left out. Clients' grammars have none of it.
+//
+//   number ::= [0-9]{1,3} (~"." "0")?
+//
 // libllama has a grammar sampler too. But a grammar is a client's text, and libllama's sampler
 // loops forever, exhausts memory or overflows the stack on some; see
 // docs/decisions/0018-own-grammar.md.
@@ -39,6 +45,8 @@ class Grammar {
                                                       std::string_view root = "root");
   // About as many bytes as it takes.
   size_t bytes() const;
+  // Whether any form is marked as odd.
+  bool has_odd_forms() const { return has_odd_; }
 
  private:
   friend class GrammarParser;
@@ -50,7 +58,8 @@ class Grammar {
   };
   struct CharClass {
     bool negated = false;
-    std::vector<Range> ranges;
+    bool odd = false;
+    std::vector<Range> ranges = {};
 
     bool Holds(uint32_t character) const;
     // Whether any character of [low, high] is held.
@@ -69,6 +78,7 @@ class Grammar {
   std::vector<CharClass> classes_;
   std::vector<Rule> rules_;
   uint32_t root_ = 0;
+  bool has_odd_ = false;
 };
 
 // GrammarMatcher: the state of one answer in a grammar. Not thread-safe. Copies share what they
@@ -83,8 +93,10 @@ class GrammarMatcher {
   // Nothing is allowed once GrammarStates::kStepsMax steps are taken.
   bool Allows(std::string_view bytes);
   // Sets in `allowed`, which has a place for each token, those of `trie` that Allows would allow.
-  // Much faster than to ask for each.
-  void Allowed(const TokenTrie& trie, std::vector<bool>* allowed);
+  // Much faster than to ask for each. Returns whether there are any.
+  bool Allowed(const TokenTrie& trie, std::vector<bool>* allowed);
+  // The same without those that write a form marked as odd.
+  bool AllowedPlainly(const TokenTrie& trie, std::vector<bool>* allowed);
   // REQUIRES: Allows(bytes).
   void Accept(std::string_view bytes);
   // As Accept, where the text may have been cut inside a character: the begun character is dropped
@@ -103,6 +115,8 @@ class GrammarMatcher {
     uint8_t missing = 0;  // bytes of the character still to come
   };
 
+  template <bool kPlainly>
+  bool FindAllowed(const TokenTrie& trie, std::vector<bool>* allowed);
   Place Step(Place place, uint8_t byte);
   Place Walk(Place place, std::string_view bytes);
   bool MayBegin(const Place& place) const;

@@ -162,7 +162,7 @@ class GrammarParser {
       ParseClass(sequence);
     } else if (c == '.') {
       ++at_;
-      AddClass({true, {}}, sequence);
+      AddClass({.negated = true}, sequence);
     } else if (c == '(') {
       ++at_;
       const uint32_t group = NewRule();
@@ -171,12 +171,30 @@ class GrammarParser {
       sequence->push_back({Element::Kind::kRule, group});
     } else if (IsNameChar(c)) {
       sequence->push_back({Element::Kind::kRule, RuleNamed(TakeName())});
+    } else if (c == '~') {
+      ParseOdd(sequence);
     } else if (c == '<' || c == '!') {
       Mistake("tokens in angle brackets are not supported");
     } else {
       return false;
     }
     return true;
+  }
+
+  void ParseOdd(Elements* sequence) {
+    ++at_;
+    const size_t begin = sequence->size();
+    if (peek() == '"') {
+      ParseLiteral(sequence);
+    } else if (peek() == '[') {
+      ParseClass(sequence);
+    }
+    if (failed()) return;
+    if (sequence->size() == begin) return Mistake("a literal or a class was expected after '~'");
+    for (size_t i = begin; i < sequence->size(); ++i) {
+      grammar_->classes_[(*sequence)[i].index].odd = true;
+    }
+    grammar_->has_odd_ = true;
   }
 
   void AddClass(Grammar::CharClass char_class, Elements* sequence) {
@@ -203,7 +221,7 @@ class GrammarParser {
     while (!failed() && peek() != '"') {
       if (at_ >= text_.size()) return Mistake("a literal is not closed");
       const uint32_t character = ParseCharacter();
-      AddClass({false, {{character, character}}}, sequence);
+      AddClass({.ranges = {{character, character}}}, sequence);
     }
     ++at_;
   }

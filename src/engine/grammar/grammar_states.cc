@@ -144,6 +144,18 @@ GrammarStates::WaysId GrammarStates::FindNext(WaysId ways, uint32_t character, s
   return span.next;
 }
 
+GrammarStates::WaysId GrammarStates::WithoutOdd(WaysId ways) {
+  if (!grammar_->has_odd_) return ways;
+  if (ways >= without_odd_.size()) without_odd_.resize(ways_.size(), kUnknown);
+  if (without_odd_[ways] != kUnknown) return without_odd_[ways];
+  std::vector<StackId> plain;
+  for (const StackId id : ways_[ways]) {
+    if (id == kBottom || !ClassOf(id).odd) plain.push_back(id);
+  }
+  const WaysId found = plain.size() == ways_[ways].size() ? ways : Intern(std::move(plain));
+  return without_odd_[ways] = found;
+}
+
 bool GrammarStates::HoldsAnyOf(WaysId ways, uint32_t low, uint32_t high) const {
   return std::any_of(ways_[ways].begin(), ways_[ways].end(), [&](StackId id) {
     return id != kBottom && ClassOf(id).HoldsAnyOf(low, high);
@@ -179,7 +191,8 @@ bool GrammarStates::is_full() const {
 size_t GrammarStates::bytes() const {
   // A place in a map takes some fifty bytes beside its key and value.
   constexpr size_t kNode = 50;
-  return stacks_.size() * (sizeof(Stack) + sizeof(uint64_t) + kNode) +
+  return without_odd_.size() * sizeof(WaysId) +
+         stacks_.size() * (sizeof(Stack) + sizeof(uint64_t) + kNode) +
          ways_.size() * (2 * sizeof(decltype(ways_)::value_type) + sizeof(void*) + kNode) +
          2 * held_ * sizeof(StackId) + table_count_ * sizeof(Table) + span_count_ * sizeof(Span);
 }

@@ -47,6 +47,8 @@ class GrammarStates {
     }
     return FindNext(ways, character, steps);
   }
+  // Those of `ways` whose next character is no odd form.
+  WaysId WithoutOdd(WaysId ways);
   // Whether any character of [low, high] may come next.
   bool HoldsAnyOf(WaysId ways, uint32_t low, uint32_t high) const;
   bool MayEnd(WaysId ways) const;
@@ -97,6 +99,7 @@ class GrammarStates {
   std::vector<std::vector<StackId>> ways_;
   std::map<std::vector<StackId>, WaysId> ways_ids_;
   std::vector<std::unique_ptr<Table>> tables_;  // by ways; null until one is asked for
+  std::vector<WaysId> without_odd_;             // by ways; shorter where none has been asked for
   size_t table_count_ = 0;
   size_t span_count_ = 0;  // in all tables
   size_t held_ = 0;        // stacks in ways_, in total

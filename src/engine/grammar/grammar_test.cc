@@ -127,6 +127,14 @@ TEST(Grammar, SaysWhatIsWrongAndInWhichLine) {
   ExpectRefused("root ::= <think>", "angle brackets");
 }
 
+TEST(Grammar, AnOddFormIsAllowed) {
+  EXPECT_TRUE(Matches("root ::= \"1\" (~\".0\" | ~[eE] \"1\")?", "1.0"));
+  EXPECT_TRUE(Matches("root ::= \"1\" (~\".0\" | ~[eE] \"1\")?", "1e1"));
+  for (const std::string_view text : {"root ::= ~", "root ::= ~a\na ::= \"b\"", "root ::= ~\"\""}) {
+    ExpectRefused(text, "a literal or a class was expected after '~'");
+  }
+}
+
 // libllama's own sampler hangs or overflows its stack on several of these.
 TEST(Grammar, RefusesWhatWouldNeverEnd) {
   ExpectRefused("root ::= \"a\"{3,1}", "a most below its least");

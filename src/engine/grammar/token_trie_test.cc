@@ -88,6 +88,37 @@ TEST(TokenTrie, AllowsTheTokensThatAMatcherAllowsOneByOne) {
   }
 }
 
+// The texts of tokens that may come behind `begun`, plainly or at all.
+std::vector<std::string> Next(std::string_view rules, std::string_view begun, bool plainly) {
+  const std::vector<std::string> texts = {"1", ".", ",", ".0", "1.", ",\"", "\"b", "é"};
+  const TokenTrie trie(texts);
+  GrammarMatcher matcher(RulesParsed(rules));
+  if (!begun.empty()) matcher.Accept(begun);
+  std::vector<bool> allowed(texts.size());
+  const bool any =
+      plainly ? matcher.AllowedPlainly(trie, &allowed) : matcher.Allowed(trie, &allowed);
+  std::vector<std::string> next;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (allowed[i]) next.push_back(texts[i]);
+  }
+  EXPECT_EQ(any, !next.empty());
+  return next;
+}
+
+TEST(GrammarMatcher, LeavesOddFormsOutWhereATokenIsChosenAnew) {
+  using Texts = std::vector<std::string>;
+  constexpr std::string_view kNumber = "root ::= [1-9]+ (~\".\" \"0\"+)? \",\"";
+  EXPECT_EQ(Next(kNumber, "1", false), Texts({"1", ".", ",", ".0", "1."}));
+  EXPECT_EQ(Next(kNumber, "1", true), Texts({"1", ","}));
+  // What a token has begun goes on.
+  EXPECT_EQ(Next(kNumber, "1.0", true), Texts({","}));
+  EXPECT_EQ(Next("root ::= \"1\" ~[é.] \".\"", "1", true), Texts());
+  EXPECT_EQ(Next("root ::= \"1\" ~[é.] \".\"", "1", false), Texts({".", "é"}));
+  // All of its characters are odd: what begins as a plain form does goes on as that one.
+  EXPECT_EQ(Next("root ::= ~\",.\" | \",1\"", ",", true), Texts({"1"}));
+  EXPECT_EQ(Next("root ::= ~\",.\" | \",1\"", ",", false), Texts({"1", "."}));
+}
+
 TEST(GrammarStates, AreThoseOfTheLastAnswerInTheSameGrammar) {
   KeptGrammarStates kept;
   const auto grammar = RulesParsed("root ::= \"a\"+");

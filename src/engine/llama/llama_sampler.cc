@@ -104,7 +104,16 @@ class LlamaSampler final : public Sampler {
 
   void FillWithAllowed(std::span<const float> logits) {
     allowed_.assign(logits.size(), false);
+    matcher_->AllowedPlainly(model_.texts->trie, &allowed_);
+    KeepAllowed(logits);
+    if (HasChoice()) return;
+    // Only odd forms are allowed, or a bias leaves no other.
     matcher_->Allowed(model_.texts->trie, &allowed_);
+    KeepAllowed(logits);
+  }
+
+  // Leaves only allowed candidates; those that end the answer where it may end.
+  void KeepAllowed(std::span<const float> logits) {
     for (const auto& [tag, text] : model_.tags) {
       if (Allows(tag)) allowed_[static_cast<size_t>(tag)] = true;
     }
@@ -113,6 +122,11 @@ class LlamaSampler final : public Sampler {
     for (size_t i = 0; i < logits.size(); ++i) {
       if (allowed_[i] || (may_end && model_.texts->ends[i])) AddCandidate(i, logits);
     }
+  }
+
+  bool HasChoice() const {
+    return std::any_of(candidates_.begin(), candidates_.end(),
+                       [](const llama_token_data& one) { return std::isfinite(one.logit); });
   }
 
   void AddCandidate(size_t token, std::span<const float> logits) {

@@ -4,6 +4,7 @@
 #include <llama.h>
 
 #include <limits>
+#include <map>
 
 #include "testing/engine/llama_fixture.h"
 
@@ -65,6 +66,26 @@ TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
   banned.temperature = 0;
   banned.logit_bias = {{likeliest, -std::numeric_limits<float>::infinity()}};
   EXPECT_NE(Sample(banned, 1).front(), likeliest);
+}
+
+// The grammar's odd form is "a", and the model prefers it to "b".
+TEST_F(LlamaSamplerTest, AnOddFormIsSampledButDoesNotReplaceARefusedToken) {
+  std::map<std::string, Token> tokens;
+  for (Token token = 0; token < static_cast<Token>(engine_->info().vocab_size); ++token) {
+    tokens.emplace(engine_->Piece(token, false), token);
+  }
+  SamplingParams params;
+  params.temperature = 0;
+  params.logit_bias = {{tokens.at("a"), 1000.0F}, {tokens.at("b"), 500.0F}};
+  params.grammar = *Grammar::Parse(R"(root ::= ~"a" | "b")");
+  EXPECT_EQ(Sample(params, 1).front(), tokens.at("a"));
+  params.logit_bias.emplace_back(tokens.at("c"), 2000.0F);
+  EXPECT_EQ(Sample(params, 1).front(), tokens.at("b"));
+  // What a bias forbids is no plain form.
+  params.logit_bias.emplace_back(tokens.at("b"), -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(Sample(params, 1).front(), tokens.at("a"));
+  params.grammar = *Grammar::Parse(R"(root ::= ~"a")");
+  EXPECT_EQ(Sample(params, 1).front(), tokens.at("a"));
 }
 
 TEST_F(LlamaSamplerTest, AnswersWithTheSameDrySettingsShareTheirBreakers) {

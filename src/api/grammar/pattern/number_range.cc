@@ -14,6 +14,8 @@ namespace {
 
 // Digits of exponents.
 constexpr int kPowerMax = 999;
+// The largest doubles have this power; parsers refuse what is beyond them.
+constexpr int kLargestPower = 307;
 // From here on printers write whole numbers with an exponent.
 constexpr int kWholePower = 16;
 constexpr uint32_t kModulusMax = 5000;
@@ -191,7 +193,7 @@ class DigitsMaker {
 // Returns rules for exponents in [least, most], or nothing if there are none.
 std::string Powers(int least, int most) {
   least = std::max(least, -kPowerMax);
-  most = std::min(most, kPowerMax);
+  most = std::min(most, kLargestPower);
   std::string all;
   const auto add = [&](const std::string& sign, int from, int to) {
     if (from > to) return;
@@ -230,7 +232,10 @@ class MagnitudeWriter {
     const auto automaton = DigitsMaker(range).Make(budget_);
     if (!automaton) return std::nullopt;
     if (automaton->empty()) return "";
-    return sheet_->Digits(*automaton);
+    const bool one = range.least && range.most && *range.least == *range.most;
+    const bool whole =
+        (range.modulus != 0 && range.places == 0) || (one && range.least->is_integer());
+    return sheet_->Digits(*automaton, whole);
   }
 
   // A mantissa of one digit before the point, in bounds, with powers of ten.
@@ -246,20 +251,20 @@ class MagnitudeWriter {
       one.places = kWholePower;
     }
     const std::string any =
-        R"([1-9] ("." [0-9]{1,)" + std::to_string(whole_ ? kWholePower : 40) + "})?";
+        R"([1-9] (~"." [0-9]{1,)" + std::to_string(whole_ ? kWholePower : 40) + "})?";
     const auto digits = free ? std::optional<std::string>(any) : Digits(one);
     if (!digits) {
       failed_ = true;
       return;
     }
-    if (!digits->empty()) all->push_back(*digits + " [eE] (" + powers + ")");
+    if (!digits->empty()) all->push_back(*digits + " ~[eE] (" + powers + ")");
   }
 
   std::vector<std::string> WithExponents() {
     std::vector<std::string> all;
     const bool zero = (!range_.least || (range_.least->is_zero() && !range_.above_least)) &&
                       (!range_.most || !range_.most->is_zero() || !range_.below_most);
-    if (zero && !whole_) all.emplace_back(R"("0" ("." "0"{1,40})? [eE] [+\-]? [0-9]{1,3})");
+    if (zero && !whole_) all.emplace_back(R"("0" ("." "0"{1,40})? ~[eE] [+\-]? [0-9]{1,3})");
     const bool low = range_.least && !range_.least->is_zero() &&
                      (!whole_ || range_.least->Power() >= kWholePower);
     if (range_.most && range_.most->is_zero()) return all;

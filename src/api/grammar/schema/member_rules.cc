@@ -16,6 +16,12 @@ std::string Together(const std::vector<std::string>& elements) {
   return all;
 }
 
+// The expression with the literal at its beginning, if there is one, marked as odd.
+std::string Odd(const std::string& expression) {
+  const bool literal = expression.size() > 2 && expression[0] == '"' && expression[1] != '"';
+  return (literal ? "~" : "") + expression;
+}
+
 }  // namespace
 
 std::vector<std::string> JsonKey(const std::string& name) {
@@ -58,7 +64,8 @@ std::string MemberRules::Other() {
   std::string all;
   for (const SchemaShape::Others& others : shape_.others) {
     all += all.empty() ? "" : " | ";
-    all += syntax_.other_key(others) + " " + syntax_.value(others.value);
+    all +=
+        syntax_.other_key(others, !shape_.properties.empty()) + " " + syntax_.value(others.value);
   }
   other_ = all.empty() ? "" : sheet_.Once(all);
   return *other_;
@@ -115,8 +122,12 @@ std::string MemberRules::Rest(size_t at, size_t count) {
 }
 
 std::string MemberRules::WriteRest(size_t at, size_t count) {
-  const std::string more = Together({syntax_.separator, StateRule(true, at, count)});
-  return MayEnd(at, count) ? R"("" | )" + more : more;
+  const bool ends = MayEnd(at, count);
+  // Behind the named properties a model that meant something else had better end the object.
+  const bool odd = ends && at > 0 && at >= shape_.properties.size();
+  const std::string separator = odd ? Odd(syntax_.separator) : syntax_.separator;
+  const std::string more = Together({separator, StateRule(true, at, count)});
+  return ends ? R"("" | )" + more : more;
 }
 
 MemberRules::Elements MemberRules::Write() {

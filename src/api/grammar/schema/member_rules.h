@@ -21,8 +21,9 @@ namespace cairn {
 struct MemberSyntax {
   // Returns the elements of a name and of what stands between it and its value.
   std::function<std::vector<std::string>(const std::string& name)> key;
-  // The same, as one expression, for names that no property has.
-  std::function<std::string(const SchemaShape::Others& others)> other_key;
+  // The same, as one expression, for names that no property has. They are odd (grammar.h) beside
+  // properties.
+  std::function<std::string(const SchemaShape::Others& others, bool odd)> other_key;
   // Returns the expression of a node.
   std::function<std::string(NodeId node)> value;
   // Returns the elements of a node's only value, if it has but one; else none. May be empty.

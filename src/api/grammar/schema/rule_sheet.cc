@@ -298,25 +298,30 @@ std::string RuleSheet::Branches(const std::vector<std::vector<std::string>>& sor
   return common + Once(choices);
 }
 
-std::string RuleSheet::JsonCharacter(const CodePoints& characters) {
+std::string RuleSheet::JsonCharacter(const CodePoints& characters, bool odd) {
   static const auto* const all = new CodePoints(CodePoints::All());
   static const auto* const raw =
       new CodePoints(CodePoints({{'"', '"'}, {'\\', '\\'}, {0, 0x1F}}).Not());
-  if (characters == *all) return "char";
-  if (const auto single = characters.Single()) return JsonCharacterRule(*single);
+  if (characters == *all && !odd) return "char";
+  const auto single = characters.Single();
+  if (single && !odd) return JsonCharacterRule(*single);
   CodePoints plain = characters.And(*raw);
   std::string rule;
   // Where a tag could be written, its first character is a choice of its own: GbnfWithoutTags.
   const bool tag = plain.Holds('<') && plain.Holds('|');
   if (tag) plain = plain.And(CodePoints::One('<').Not());
-  if (!plain.empty()) rule = GbnfClass(plain) + " | ";
-  if (tag) rule += "\"<\" | ";
+  const std::string mark = odd ? "~" : "";
+  if (!plain.empty()) rule = mark + GbnfClass(plain) + " | ";
+  if (tag) rule += mark + "\"<\" | ";
+  // Escapes are odd where every character can be written as it is.
+  if (odd || characters.And(raw->Not()).empty()) rule += '~';
   return Once(rule + R"("\\" )" +
               Once(Escapes(characters, [this](const std::string& text) { return Once(text); })));
 }
 
 template <typename One>
-std::string RuleSheet::Chain(const Dfa& texts, const std::string& end, size_t loop_max, One one) {
+std::string RuleSheet::Chain(const Dfa& texts, const std::string& end, size_t loop_max, One one,
+                             const std::string& begun_end) {
   const std::vector<Dfa::State>& states = texts.states();
   // A class of nothing, because a rule of nothing would be the empty text.
   if (texts.empty()) return kNoText;
@@ -365,13 +370,16 @@ std::string RuleSheet::Chain(const Dfa& texts, const std::string& end, size_t lo
       if (own != names[i] && edge.first == i) continue;  // the loop is written
       rule += (rule.empty() ? "" : " | ") + way(edge);
     }
-    if (states[i].accepts) rule += (rule.empty() ? "" : " | ") + end;
+    if (states[i].accepts) {
+      const bool begun = !begun_end.empty() && !next[i].contains(i);
+      rule += (rule.empty() ? "" : " | ") + (begun ? begun_end : end);
+    }
     Add(own, rule);
   }
   return first;
 }
 
-std::string RuleSheet::JsonString(const Dfa& texts) {
+std::string RuleSheet::JsonString(const Dfa& texts, bool odd) {
   const bool wide = std::any_of(
       texts.states().begin(), texts.states().end(),
       [](const Dfa::State& state) { return state.edges.size() > 2 * kSheetChoicesMax; });
@@ -379,8 +387,10 @@ std::string RuleSheet::JsonString(const Dfa& texts) {
     wide_ = true;
     return "string";
   }
-  return R"("\"" )" +
-         Chain(texts, R"("\"")", 0, [&](const CodePoints& held) { return JsonCharacter(held); });
+  return R"("\"" )" + Chain(
+                          texts, R"("\"")", 0,
+                          [&](const CodePoints& held) { return JsonCharacter(held, odd); },
+                          odd ? R"(~"\"")" : "");
 }
 
 std::string RuleSheet::JsonName(const Dfa& texts) {
@@ -390,7 +400,7 @@ std::string RuleSheet::JsonName(const Dfa& texts) {
   if (texts.empty()) return kNoText;
   const std::string rest = Once(R"(char* "\"")");
   const auto once = [this](const std::string& text) { return Once(text); };
-  const std::string escape = Once(R"("\\" ()" + Escapes(CodePoints::All(), once) + ") " + rest);
+  const std::string escape = Once(R"(~"\\" ()" + Escapes(CodePoints::All(), once) + ") " + rest);
   std::vector<std::string> names;
   for (size_t i = 0; i < states.size(); ++i) names.push_back(Name());
   for (size_t i = 0; i < states.size() && !full(); ++i) {
@@ -399,20 +409,25 @@ std::string RuleSheet::JsonName(const Dfa& texts) {
     std::string rule = escape;
     for (const auto& [to, ranges] : next) {
       const CodePoints held = CodePoints(ranges).And(*raw);
-      if (!held.empty()) rule += " | " + GbnfClass(held) + " " + names[to];
+      if (!held.empty()) rule += " | ~" + GbnfClass(held) + " " + names[to];
     }
-    Add(names[i], states[i].accepts ? rule + R"( | "\"")" : rule);
+    const bool begun = !next.contains(static_cast<uint32_t>(i));
+    if (states[i].accepts) rule += begun ? R"( | ~"\"")" : R"( | "\"")";
+    Add(names[i], rule);
   }
   return R"("\"" )" + names[0];
 }
 
-std::string RuleSheet::RawText(const Dfa& texts, const std::string& behind) {
-  return Chain(texts, behind, 0, [](const CodePoints& held) { return GbnfClass(held); });
+std::string RuleSheet::RawText(const Dfa& texts, const std::string& behind, bool odd) {
+  return Chain(texts, behind, 0,
+               [odd](const CodePoints& held) { return (odd ? "~" : "") + GbnfClass(held); });
 }
 
-std::string RuleSheet::Digits(const Dfa& texts) {
+std::string RuleSheet::Digits(const Dfa& texts, bool whole) {
   constexpr size_t kDigitsMax = 60;
-  return Chain(texts, R"("")", kDigitsMax, [](const CodePoints& held) { return GbnfClass(held); });
+  return Chain(texts, R"("")", kDigitsMax, [whole](const CodePoints& held) {
+    return (whole && held.Single() == uint32_t{'.'} ? "~" : "") + GbnfClass(held);
+  });
 }
 
 }  // namespace cairn

@@ -46,26 +46,30 @@ class RuleSheet {
   // are still too many.
   std::string Joined(std::vector<std::vector<std::string>> sequences, const std::string& free);
 
-  // Returns an expression for a character of a JSON string, raw or escaped.
-  std::string JsonCharacter(const CodePoints& characters);
+  // Returns an expression for a character of a JSON string, raw or escaped. With `odd`, here and
+  // below, all characters are marked as odd (engine/grammar/grammar.h).
+  std::string JsonCharacter(const CodePoints& characters, bool odd = false);
   // Returns an expression for the texts of an automaton as a JSON string with its quotes, each
   // character raw or escaped.
-  std::string JsonString(const Dfa& texts);
-  // The same in fewer rules, for names: with an escape, or a '<', which is written as one, a name
-  // may go on as it likes.
+  std::string JsonString(const Dfa& texts, bool odd = false);
+  // The same in fewer rules, for names beside many others, which are odd: with an escape, or a '<',
+  // which is written as one, a name may go on as it likes.
   std::string JsonName(const Dfa& texts);
   // Returns an expression for the texts as they are, then `behind`, an expression. An empty text
   // alone may end them.
-  std::string RawText(const Dfa& texts, const std::string& behind);
+  std::string RawText(const Dfa& texts, const std::string& behind, bool odd = false);
   // The same for numbers: a digit that could be repeated forever is repeated 60 times at most, so
-  // that a model which repeats itself comes to an end.
-  std::string Digits(const Dfa& texts);
+  // that a model which repeats itself comes to an end. The point of a `whole` number is odd.
+  std::string Digits(const Dfa& texts, bool whole);
 
  private:
   // Returns a rule for all of the automaton's texts, where each character is written by `one`, then
   // `end`. `loop_max` bounds how often a state leads to itself; 0 does not.
+  // `begun_end`, if any, stands for `end` where a text is not yet one that goes on as it likes:
+  // such a beginning may be that of a plain text too.
   template <typename One>
-  std::string Chain(const Dfa& texts, const std::string& end, size_t loop_max, One one);
+  std::string Chain(const Dfa& texts, const std::string& end, size_t loop_max, One one,
+                    const std::string& begun_end = "");
 
   std::string Branches(const std::vector<std::vector<std::string>>& sorted, size_t from, size_t to,
                        size_t at);

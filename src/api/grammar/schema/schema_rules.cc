@@ -32,10 +32,11 @@ SchemaRules::SchemaRules(const SchemaNodes* nodes, size_t rules_max, RuleSheet* 
       budget_(kSchemaStepsMax),
       names_(nodes->nodes.size()) {
   json_.key = JsonKey;
-  json_.other_key = [this](const SchemaShape::Others& others) {
-    const std::string name = !others.names       ? "string"
-                             : others.names_many ? sheet_.JsonName(*others.names)
-                                                 : sheet_.JsonString(*others.names);
+  json_.other_key = [this](const SchemaShape::Others& others, bool odd) {
+    const std::string name = others.names_many ? sheet_.JsonName(*others.names)
+                             : others.names    ? sheet_.JsonString(*others.names, odd)
+                             : odd             ? sheet_.JsonString(Dfa::Everything(), odd)
+                                               : "string";
     return name + R"( ":" sp)";
   };
   json_.value = [this](NodeId id) { return Value(id); };
@@ -217,7 +218,7 @@ std::string SchemaRules::ListedNumbers(const SchemaShape& shape) {
     cut_ = true;
     return "number";
   }
-  if (!whole.empty()) all = sheet_.RawText(*wholes, R"(("." "0"{1,20})?)");
+  if (!whole.empty()) all = sheet_.RawText(*wholes, R"((~"." "0"{1,20})?)");
   if (others.empty()) return all;
   return all + (all.empty() ? "" : " | ") + sheet_.RawText(*fractions, R"("")");
 }
