@@ -91,6 +91,11 @@ void SchemaExpansion::ReadPending(Open* open) {
   while (!open->pending.empty() && !open->dead && !terms_.error()) {
     const Pending next = open->pending.back();
     open->pending.pop_back();
+    // A search among so many takes time too.
+    if (!terms_.budget().Take(open->seen.size() / 64)) {
+      terms_.Loosen(next.term, "");
+      continue;
+    }
     if (std::find(open->seen.begin(), open->seen.end(), next.term) != open->seen.end()) continue;
     open->seen.push_back(next.term);
     Read(next, open);
@@ -200,6 +205,8 @@ void SchemaExpansion::Reference(std::string_view keyword, const SchemaDocument::
         now_.term, keyword,
         "a reference to something in this schema; there is no '" + value.text() + "'");
   }
+  const size_t length = now_.chain < 0 ? 0 : chains_[static_cast<size_t>(now_.chain)].length + 1;
+  if (!terms_.budget().Take(length / 8)) return terms_.Loosen(now_.term, keyword);
   const TermId term = terms_.In(terms_.root(), *target.schema, value.text());
   // A schema that refers to itself, without anything between, is fitted by nothing.
   for (int at = now_.chain; at >= 0; at = chains_[static_cast<size_t>(at)].before) {
@@ -208,7 +215,7 @@ void SchemaExpansion::Reference(std::string_view keyword, const SchemaDocument::
       return;
     }
   }
-  chains_.push_back({term, now_.chain});
+  chains_.push_back({term, now_.chain, length});
   open_->pending.push_back({term, static_cast<int>(chains_.size()) - 1});
 }
 

@@ -46,6 +46,7 @@ class SchemaExpansion {
   struct Link {
     TermId target = 0;
     int before = -1;
+    size_t length = 0;  // links before it
   };
   // Reads one keyword.
   using Handler = void (*)(SchemaExpansion* self, std::string_view name, const Json& value);
