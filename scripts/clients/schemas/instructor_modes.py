@@ -44,8 +44,7 @@ def ask(mode: str, url: str, model: str, seen: list):
     limit = "max_output_tokens" if mode == "RESPONSES_TOOLS" else "max_tokens"
     return client.chat.completions.create(
         model=model, response_model=Iterable[Pile] if mode == "PARALLEL_TOOLS" else Pile,
-        # To JSON Schema 83.0 is a whole number, to pydantic's strict mode it is not.
-        strict=False, max_retries=0,
+        max_retries=0,
         messages=[{"role": "user", "content": "Describe a pile of stones."}],
         temperature=1, **{limit: MAX_TOKENS})  # at 0 a made model calls again and again
 
