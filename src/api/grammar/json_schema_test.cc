@@ -154,6 +154,8 @@ TEST(JsonSchema, NumbersKeepTheirBounds) {
   // Beyond a double's largest: our own parser took the call for a text.
   ExpectAnswers(R"({"type":"number"})", {"25e239", "1e-999", "-9.5e307"}, {"1e308", "25e300"});
   ExpectAnswers(R"({"type":"number","minimum":1})", {"9e307"}, {"1e308", "1e999"});
+  // Parsers take smaller ones for 0.
+  ExpectAnswers(R"({"type":"number","exclusiveMinimum":0})", {"1e-307"}, {"9e-308", "9e-999"});
 }
 
 // The characters of ASCII that may come behind `begun` where the model's own token was refused.

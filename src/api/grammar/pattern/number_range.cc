@@ -12,9 +12,9 @@
 namespace cairn {
 namespace {
 
-// Digits of exponents.
-constexpr int kPowerMax = 999;
-// The largest doubles have this power; parsers refuse what is beyond them.
+// The powers of doubles. Parsers refuse what is larger, and take what is smaller for 0, which may
+// be out of bounds.
+constexpr int kSmallestPower = -307;
 constexpr int kLargestPower = 307;
 // From here on printers write whole numbers with an exponent.
 constexpr int kWholePower = 16;
@@ -192,7 +192,7 @@ class DigitsMaker {
 
 // Returns rules for exponents in [least, most], or nothing if there are none.
 std::string Powers(int least, int most) {
-  least = std::max(least, -kPowerMax);
+  least = std::max(least, kSmallestPower);
   most = std::min(most, kLargestPower);
   std::string all;
   const auto add = [&](const std::string& sign, int from, int to) {
@@ -268,9 +268,9 @@ class MagnitudeWriter {
     const bool low = range_.least && !range_.least->is_zero() &&
                      (!whole_ || range_.least->Power() >= kWholePower);
     if (range_.most && range_.most->is_zero()) return all;
-    const int lowest_power = whole_ ? kWholePower - 1 : -kPowerMax - 1;
+    const int lowest_power = whole_ ? kWholePower - 1 : kSmallestPower - 1;
     const int from = low ? range_.least->Power() : lowest_power;
-    const int to = range_.most ? range_.most->Power() : kPowerMax + 1;
+    const int to = range_.most ? range_.most->Power() : kLargestPower + 1;
     if (from > to || (whole_ && to < kWholePower)) return all;
     Magnitudes lowest;
     if (low) {
