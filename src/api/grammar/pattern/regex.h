@@ -11,9 +11,9 @@
 
 namespace cairn {
 
-// Returns the texts that `pattern` is found in. Nullopt for what no automaton holds (look-ahead
-// behind the beginning, references back, word boundaries), for a flag or a class that is not known,
-// for a mistake, and for an automaton beyond Dfa::kStatesMax or the budget. Any thread.
+// Returns the texts that `pattern` is found in. Nullopt for what is not read (references back,
+// look-behind, word boundaries), for a flag or a class that is not known, for a mistake, and for an
+// automaton beyond Dfa::kStatesMax or the budget. Any thread.
 std::optional<Dfa> DfaOfPattern(std::string_view pattern, WorkBudget* budget);
 
 }  // namespace cairn

@@ -52,14 +52,25 @@ TEST(Regex, HasClassesGroupsAndRepetitions) {
   Expect("^(?<name>a)$", {"a"}, {"b"});
   Expect("^a*?b+?$", {"aab", "bb"}, {"a"});
   Expect("^[a-]$", {"a", "-"}, {"b"});
+}
+
+TEST(Regex, LooksAheadAtAnyPlace) {
   Expect("^(?!.*\\.\\.)[a-z.]+$", {"a.b"}, {"a..b", ""});
   Expect("^(?=.*\\d).{3}$", {"a1b"}, {"abc", "1"});
+  Expect("a(?=b)", {"ab", "xaby"}, {"a", "aa", "ba"});
+  Expect("^(?!a)b|c$", {"b", "bx", "ac"}, {"ab", "cb"});
+  Expect("^(?:(?!bb)[ab])*$", {"", "abab"}, {"abba"});
+  Expect("^a(?!$)", {"ab"}, {"a"});
+  Expect("^(?=(?!ab)a)", {"aa"}, {"ab", "b"});
+  // pydantic's decimals and zod's durations.
+  Expect("^(?!^[-+.]*$)[+-]?0*\\d*\\.?\\d*$", {"-1.5", "+.5", "7"}, {"", "-", "+.", "1.5.1"});
+  Expect("^P(?:(\\d+W)|(?!.*W)(?=\\d|T\\d)(\\d+Y)?(\\d+D)?(T(?=\\d)(\\d+H)?(\\d+S)?)?)$",
+         {"P1W", "P1YT2H", "P2D", "PT5S"}, {"P", "PT", "P1WT2H", "P1DT"});
 }
 
 TEST(Regex, RefusesWhatNoAutomatonHolds) {
-  for (const char* pattern :
-       {"a(?=b)", "(a)\\1", "\\bword\\b", "(?i)a", "[[:alpha:]]", "(", "a)", "[a", "*a",
-        "\\p{Greek}", "(?<=a)b", "a{5,2}", "(a{1000}){1000}", "^(?!a)b|c$"}) {
+  for (const char* pattern : {"(?=a)*b", "(a)\\1", "\\bword\\b", "(?i)a", "[[:alpha:]]", "(", "a)",
+                              "[a", "*a", "\\p{Greek}", "(?<=a)b", "a{5,2}", "(a{1000}){1000}"}) {
     EXPECT_FALSE(Read(pattern).has_value()) << pattern;
   }
   EXPECT_FALSE(Read("(a|b)*a" + std::string(30, '.')).has_value());
@@ -79,11 +90,18 @@ TEST(Regex, AgreesWithAnotherEngine) {
     std::string pattern = random() % 2 == 0 ? "^" : "";
     size_t open = 0;
     for (size_t j = 1 + random() % 6; j > 0; --j) {
-      switch (random() % 7) {
+      switch (random() % 8) {
         case 0:
           pattern += "(";
           ++open;
           pattern += pick("ab");
+          break;
+        case 3:
+          pattern += random() % 2 == 0 ? "(?=" : "(?!";
+          pattern += pick("ab.");
+          pattern += pick("ab-");
+          pattern += ")";
+          pattern += pick("ab.");
           break;
         case 1:
           pattern += open > 0 ? "|" : "a";
