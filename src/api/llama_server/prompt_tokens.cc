@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/utf8.h"
@@ -28,8 +29,8 @@ bool StartsClean(const Engine& engine, std::string_view text) {
 class PromptTokenizer {
  public:
   PromptTokenizer(const Engine& engine, const SpecialTexts& specials, const PromptText& prompt,
-                  bool adds_bos)
-      : engine_(engine), specials_(specials), prompt_(prompt), adds_bos_(adds_bos) {}
+                  bool adds_bos, const KnownTexts& known)
+      : engine_(engine), specials_(specials), prompt_(prompt), adds_bos_(adds_bos), known_(known) {}
 
   Result<Tokens> Run(std::span<const KnownAnswer> answers, std::span<const KnownMedium> media) {
     const std::string_view text = prompt_.text;
@@ -75,7 +76,11 @@ class PromptTokenizer {
           std::string_view(prompt_.text)
               .substr(piece.range.begin, piece.range.end - piece.range.begin);
       const bool first = tokens_.empty();
-      const auto tokens = engine_.Tokenize(text, first && adds_bos_, piece.parse_special);
+      const bool adds_bos = first && adds_bos_;
+      const auto tokens = known_.tokens == nullptr
+                              ? engine_.Tokenize(text, adds_bos, piece.parse_special)
+                              : known_.tokens->Tokenize(engine_, known_.name_space, text, adds_bos,
+                                                        piece.parse_special);
       if (!tokens) return tl::unexpected(tokens.error());
       Add(*tokens);
     }
@@ -96,10 +101,50 @@ class PromptTokenizer {
   const SpecialTexts& specials_;
   const PromptText& prompt_;
   const bool adds_bos_;
+  const KnownTexts known_;
   Tokens tokens_;
 };
 
 }  // namespace
+
+Result<Tokens> KnownTokens::Tokenize(const Engine& engine, NamespaceId name_space,
+                                     std::string_view text, bool add_special, bool parse_special) {
+  if (text.size() < kTextBytesMin) return engine.Tokenize(text, add_special, parse_special);
+  std::string key =
+      std::to_string(name_space) + (add_special ? 'a' : '-') + (parse_special ? 'p' : '-');
+  key += text;
+  if (const auto known = Find(key)) return known->tokens;
+  auto tokens = engine.Tokenize(text, add_special, parse_special);
+  if (tokens) Keep(std::make_shared<const Entry>(Entry{std::move(key), *tokens}));
+  return tokens;
+}
+
+size_t KnownTokens::bytes() const {
+  const std::scoped_lock lock(mutex_);
+  return bytes_;
+}
+
+std::shared_ptr<const KnownTokens::Entry> KnownTokens::Find(const std::string& key) {
+  const std::scoped_lock lock(mutex_);
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return *found->second;
+}
+
+void KnownTokens::Keep(std::shared_ptr<const Entry> entry) {
+  const std::scoped_lock lock(mutex_);
+  // Another thread may have tokenized it meanwhile.
+  if (entry->bytes() > bytes_max_ || by_key_.contains(entry->key)) return;
+  bytes_ += entry->bytes();
+  entries_.push_front(std::move(entry));
+  by_key_.emplace(entries_.front()->key, entries_.begin());
+  while (bytes_ > bytes_max_) {
+    bytes_ -= entries_.back()->bytes();
+    by_key_.erase(entries_.back()->key);
+    entries_.pop_back();
+  }
+}
 
 SpecialTexts FindSpecialTexts(const Engine& engine) {
   std::vector<std::string> texts;
@@ -114,8 +159,8 @@ SpecialTexts FindSpecialTexts(const Engine& engine) {
 Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,
                               const PromptText& prompt, bool adds_bos,
                               std::span<const KnownAnswer> answers,
-                              std::span<const KnownMedium> media) {
-  return PromptTokenizer(engine, specials, prompt, adds_bos).Run(answers, media);
+                              std::span<const KnownMedium> media, const KnownTexts& known) {
+  return PromptTokenizer(engine, specials, prompt, adds_bos, known).Run(answers, media);
 }
 
 }  // namespace cairn

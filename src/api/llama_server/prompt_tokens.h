@@ -4,11 +4,18 @@
 #ifndef CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
 #define CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
 
+#include <cstddef>
+#include <list>
 #include <memory>
+#include <mutex>
 #include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
 
 #include "api/answer/answer_tokens.h"
 #include "api/media/media_layouts.h"
+#include "cache/segment_index.h"
 #include "chat/template/prompt_text.h"
 #include "engine/engine.h"
 
@@ -25,6 +32,55 @@ struct KnownMedium {
   std::shared_ptr<const LaidOutMedium> layout;
 };
 
+// KnownTokens: the tokens of texts that were tokenized before. Every turn of a conversation sends
+// all that stood before it again, and to tokenize 200 kB takes 100 ms and more. Known answers cut a
+// prompt into texts that are the same in the next turn, but for the last:
+//
+//   system, tools, user | answer | user | answer | user            a turn
+//   system, tools, user | answer | user | answer | user | answer | user     the next one
+//   '------ known -----'          '-----'          '-----'          '-----' tokenized
+//
+// Threads: any.
+class KnownTokens {
+ public:
+  // Shorter texts are tokenized as fast as they are found.
+  static constexpr size_t kTextBytesMin = 128;
+
+  // Keeps at most `bytes_max` bytes of texts and tokens; evicts the least recently used.
+  explicit KnownTokens(size_t bytes_max = size_t{32} << 20U) : bytes_max_(bytes_max) {}
+
+  // Returns what Engine::Tokenize gives for the text. Namespaces do not see by the time it takes
+  // what others have sent.
+  Result<Tokens> Tokenize(const Engine& engine, NamespaceId name_space, std::string_view text,
+                          bool add_special, bool parse_special);
+  size_t bytes() const;
+
+ private:
+  struct Entry {
+    std::string key;  // the text, and how it was tokenized
+    Tokens tokens;
+
+    size_t bytes() const { return sizeof(Entry) + key.size() + tokens.size() * sizeof(Token); }
+  };
+  using Entries = std::list<std::shared_ptr<const Entry>>;
+
+  std::shared_ptr<const Entry> Find(const std::string& key);
+  void Keep(std::shared_ptr<const Entry> entry);
+
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;
+  Entries entries_;  // most recently used first; guarded by mutex_
+  // By the entry's own key; guarded by mutex_.
+  std::unordered_map<std::string_view, Entries::iterator> by_key_;
+  size_t bytes_ = 0;  // guarded by mutex_
+};
+
+// Tells TokenizePrompt where to look up tokens and to keep them. Null: it tokenizes everything.
+struct KnownTexts {
+  KnownTokens* tokens = nullptr;
+  NamespaceId name_space = 0;
+};
+
 // Returns the prompt's tokens. `answers` are in order and do not overlap. Without literals and
 // answers the whole text is tokenized at once. The tokens of `media`, which are in order too, stand
 // in their places; an answer that overlaps one is tokenized as text. If the tokenizer
@@ -33,7 +89,8 @@ struct KnownMedium {
 Result<Tokens> TokenizePrompt(const Engine& engine, const SpecialTexts& specials,
                               const PromptText& prompt, bool adds_bos,
                               std::span<const KnownAnswer> answers,
-                              std::span<const KnownMedium> media = {});
+                              std::span<const KnownMedium> media = {},
+                              const KnownTexts& known = {});
 
 }  // namespace cairn
 

@@ -98,6 +98,76 @@ TEST(PromptTokens, AKnownAnswerKeepsItsTokens) {
   EXPECT_NE(tokens, *engine.Tokenize(prompt.text, false, true));
 }
 
+// Counts what is tokenized.
+class CountingEngine final : public PairEngine {
+ public:
+  using PairEngine::PairEngine;
+
+  Result<Tokens> Tokenize(std::string_view text, bool add_special,
+                          bool parse_special) const override {
+    bytes += text.size();
+    return PairEngine::Tokenize(text, add_special, parse_special);
+  }
+
+  mutable size_t bytes = 0;
+};
+
+TEST(PromptTokens, ANextTurnIsTokenisedFromTheLastAnswerOn) {
+  const CountingEngine engine{FakeEngineOptions{}};
+  const SpecialTexts specials = FindSpecialTexts(engine);
+  KnownTokens known;
+  PromptText prompt{.text = std::string(1000, 'k'), .literals = {}, .shape = {}};
+  std::vector<KnownAnswer> answers;
+  for (const char letter : {'a', 'b', 'c', 'd'}) {
+    engine.bytes = 0;
+    const Tokens tokens =
+        *TokenizePrompt(engine, specials, prompt, false, answers, {}, {&known, 1});
+    EXPECT_LT(engine.bytes, 1500U) << letter;
+    EXPECT_EQ(tokens, *TokenizePrompt(engine, specials, prompt, false, answers));
+    const size_t begin = prompt.text.size();
+    prompt.text += "bab<|im_end|>" + std::string(1000, letter) + "<|im_start|>";
+    answers.push_back({{begin, begin + 3}, {'b', 'a', 'b'}});
+  }
+}
+
+TEST(KnownTokens, AreThoseOfOneNamespaceAndOneWayToTokenize) {
+  const CountingEngine engine{FakeEngineOptions{}};
+  KnownTokens known;
+  const std::string text = "<|im_end|>" + std::string(200, 'a');
+  const auto tokenized_bytes = [&](NamespaceId name_space, bool parse_special) {
+    engine.bytes = 0;
+    const auto tokens = known.Tokenize(engine, name_space, text, false, parse_special);
+    const size_t bytes = engine.bytes;
+    EXPECT_EQ(*tokens, *engine.Tokenize(text, false, parse_special));
+    return bytes;
+  };
+  EXPECT_EQ(tokenized_bytes(1, true), text.size());
+  EXPECT_EQ(tokenized_bytes(1, true), 0U);
+  EXPECT_EQ(tokenized_bytes(1, false), text.size());
+  EXPECT_EQ(tokenized_bytes(2, true), text.size());
+  EXPECT_EQ(tokenized_bytes(1, true), 0U);
+}
+
+TEST(KnownTokens, KeepToTheirBytesAndGiveUpWhatWasUsedLongestAgo) {
+  const CountingEngine engine{FakeEngineOptions{}};
+  KnownTokens known(10'000);
+  const auto tokenized_bytes = [&](char letter, size_t bytes) {
+    engine.bytes = 0;
+    EXPECT_TRUE(known.Tokenize(engine, 1, std::string(bytes, letter), false, true));
+    EXPECT_LE(known.bytes(), 10'000U);
+    return engine.bytes;
+  };
+  EXPECT_EQ(tokenized_bytes('a', 1000), 1000U);
+  EXPECT_EQ(tokenized_bytes('b', 1000), 1000U);
+  for (char letter = 'k'; letter < 'p'; ++letter) {
+    tokenized_bytes(letter, 1000);
+    EXPECT_EQ(tokenized_bytes('a', 1000), 0U);
+  }
+  EXPECT_EQ(tokenized_bytes('b', 1000), 1000U);
+  EXPECT_EQ(tokenized_bytes('x', 20'000), 20'000U);
+  EXPECT_EQ(tokenized_bytes('x', 20'000), 20'000U) << "more than all";
+}
+
 TEST(PromptTokens, AnAnswerIsTextWhereTheTokenizerWouldPutASpaceBehindIt) {
   PairEngine engine{FakeEngineOptions{}};
   engine.adds_space = true;

@@ -313,8 +313,8 @@ ApiResult<void> PromptBuilder::TokenizeWith(const PromptUse& use,
                                             PreparedPrompt* prompt) const {
   const auto known = LayOutMedia(use, prompt);
   if (!known) return tl::unexpected(known.error());
-  auto tokens =
-      TokenizePrompt(*engine_, specials_, prompt->text, prompt->adds_bos, answers, *known);
+  auto tokens = TokenizePrompt(*engine_, specials_, prompt->text, prompt->adds_bos, answers, *known,
+                               {.tokens = &known_tokens_, .name_space = use.name_space});
   if (!tokens) return tl::unexpected(ToApiError(tokens.error()));
   if (auto fits = limits_.CheckTokens(TextUseOf(use), tokens->size()); !fits) return fits;
   prompt->tokens = *std::move(tokens);

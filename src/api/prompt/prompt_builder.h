@@ -154,6 +154,7 @@ class PromptBuilder {
   const std::shared_ptr<KeyOrder> key_order_;
   mutable SpanCounter spans_;
   mutable ToolOrder tool_order_;
+  mutable KnownTokens known_tokens_;
 };
 
 }  // namespace cairn
