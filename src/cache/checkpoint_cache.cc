@@ -10,6 +10,8 @@ namespace {
 
 // One prompt's checkpoints may take a quarter of the budget.
 constexpr size_t kPromptShare = 4;
+// The ends of two prompts that are less apart are those of one that grows in small steps.
+constexpr size_t kEndsApartMin = 16;
 
 // Placements that the minimum step never leaves out: without them the next turn prefills everything
 // again.
@@ -171,6 +173,9 @@ Result<CheckpointId> CheckpointCache::Insert(NamespaceId name_space, TokenSpan p
 
 void CheckpointCache::RetireAncestors(const CheckpointEntry& entry) {
   const bool is_end = entry.checkpoint.logits_bytes > 0;
+  // The checkpoint behind the one that is looked at. Where that is an end too, an edit of the turn
+  // between them needs the one before it: a client that writes answers anew leaves none at theirs.
+  const Checkpoint* below = &entry.checkpoint;
   const PrefixTree::Node* node = PrefixTree::AncestorOf(entry.node);
   while (node != nullptr) {
     const PrefixTree::Node* above = PrefixTree::AncestorOf(node);
@@ -178,9 +183,14 @@ void CheckpointCache::RetireAncestors(const CheckpointEntry& entry) {
     if (entry.last_query) ancestor.last_query = false;
     const size_t turns = ancestor.checkpoint.turns;
     if (turns > 0 && turns < entry.checkpoint.turns) ancestor.passed = true;
-    if (is_end && ancestor.checkpoint.logits_bytes > 0 && ancestor.pins == 0) {
-      table_.Drop(ancestor.checkpoint.id);
+    const Checkpoint& checkpoint = ancestor.checkpoint;
+    const bool begins_turn = table_.slots().needs_snapshots && below->logits_bytes > 0 &&
+                             below->position - checkpoint.position >= kEndsApartMin;
+    if (is_end && checkpoint.logits_bytes > 0 && !begins_turn && ancestor.pins == 0) {
+      table_.Drop(checkpoint.id);
       ++table_.stats().outgrown;
+    } else {
+      below = &checkpoint;
     }
     node = above;
   }

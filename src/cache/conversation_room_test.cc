@@ -82,5 +82,37 @@ TEST_F(ConversationRoom, IsNoMoreThanWanted) {
   EXPECT_EQ(cache_.RoomFor(kClient, Text(20, 'a'), kBudget / 2 + 1), kBudget / 2);
 }
 
+// Where a client writes answers anew, no checkpoint lies at theirs: an edit of the last message
+// prefilled the whole conversation again.
+TEST(PromptEnds, TheEndOfAPromptStaysWhereNothingElseStandsBeforeTheNextTurn) {
+  const auto left = [](size_t turn_tokens, bool has_reply, bool needs_snapshots) {
+    CheckpointCache cache({.ram_bytes_max = kBudget}, *MakePlacement("none"), *MakeEviction("lru"),
+                          MakeRamStore());
+    SlotsView view;
+    view.needs_snapshots = needs_snapshots;
+    cache.SetSlots(view);
+    Checkpoint end;
+    end.checkpoint_class = CheckpointClass::kEnd;
+    end.logits_bytes = 1;
+    Tokens prompt(10, 'a');
+    for (int turn = 0; turn < 4; ++turn) {
+      if (turn > 0 && has_reply) {
+        Checkpoint reply;
+        reply.checkpoint_class = CheckpointClass::kReply;
+        prompt.resize(prompt.size() + 1, 'r');
+        EXPECT_TRUE(cache.Insert(kClient, prompt, reply, Bytes(1)));
+      }
+      prompt.resize(prompt.size() + turn_tokens, 'a');
+      EXPECT_TRUE(cache.Insert(kClient, prompt, end, Bytes(2)));
+    }
+    cache.CheckInvariants();
+    return 4 - cache.stats().outgrown;
+  };
+  EXPECT_EQ(left(100, false, true), 4U);
+  EXPECT_EQ(left(100, true, true), 1U) << "the next turn's edit begins behind the answer";
+  EXPECT_EQ(left(2, false, true), 1U) << "a prompt that grows in small steps";
+  EXPECT_EQ(left(100, false, false), 1U) << "a model that can be cut anywhere";
+}
+
 }  // namespace
 }  // namespace cairn::conversation_room_test
