@@ -9,15 +9,13 @@
 
 #include <cstddef>
 #include <functional>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "api/api_error.h"
 #include "api/grammar/json_schema.h"
+#include "api/kept_by_key.h"
 #include "base/result.h"
 #include "engine/grammar/grammar.h"
 
@@ -29,7 +27,7 @@ class GrammarCache {
   static constexpr size_t kBytesMax = size_t{64} << 20U;
 
   // Keeps at most `bytes_max` bytes, its keys included; evicts the least recently used.
-  explicit GrammarCache(size_t bytes_max = kBytesMax) : bytes_max_(bytes_max) {}
+  explicit GrammarCache(size_t bytes_max = kBytesMax) : made_(bytes_max) {}
 
   using Make = std::function<ApiResult<std::string>(Loosened* loosened)>;
   // Returns the rules that `make` made for this key, now or before, and adds what they do not
@@ -39,27 +37,16 @@ class GrammarCache {
   Result<std::shared_ptr<const Grammar>> Parse(const std::string& rules,
                                                std::string_view root = "root");
 
-  size_t bytes() const;
+  size_t bytes() const { return made_.bytes(); }
 
  private:
-  struct Entry {
-    std::string key;
+  struct Made {
     std::string rules = {};
     Loosened loosened = {};
     std::shared_ptr<const Grammar> grammar = {};  // of a key that is rules
-    size_t bytes = 0;
   };
-  using Entries = std::list<std::shared_ptr<const Entry>>;
 
-  std::shared_ptr<const Entry> Find(const std::string& key);
-  void Keep(std::shared_ptr<const Entry> entry);
-
-  const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // most recently used first; guarded by mutex_
-  // By the entry's own key; guarded by mutex_.
-  std::unordered_map<std::string_view, Entries::iterator> by_key_;
-  size_t bytes_ = 0;  // guarded by mutex_
+  KeptByKey<Made> made_;
 };
 
 // The same with a cache that may be null.

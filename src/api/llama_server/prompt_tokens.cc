@@ -113,37 +113,10 @@ Result<Tokens> KnownTokens::Tokenize(const Engine& engine, NamespaceId name_spac
   std::string key =
       std::to_string(name_space) + (add_special ? 'a' : '-') + (parse_special ? 'p' : '-');
   key += text;
-  if (const auto known = Find(key)) return known->tokens;
+  if (const auto known = tokens_.Find(key)) return *known;
   auto tokens = engine.Tokenize(text, add_special, parse_special);
-  if (tokens) Keep(std::make_shared<const Entry>(Entry{std::move(key), *tokens}));
+  if (tokens) tokens_.Keep(std::move(key), *tokens, tokens->size() * sizeof(Token));
   return tokens;
-}
-
-size_t KnownTokens::bytes() const {
-  const std::scoped_lock lock(mutex_);
-  return bytes_;
-}
-
-std::shared_ptr<const KnownTokens::Entry> KnownTokens::Find(const std::string& key) {
-  const std::scoped_lock lock(mutex_);
-  const auto found = by_key_.find(key);
-  if (found == by_key_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, found->second);
-  return *found->second;
-}
-
-void KnownTokens::Keep(std::shared_ptr<const Entry> entry) {
-  const std::scoped_lock lock(mutex_);
-  // Another thread may have tokenized it meanwhile.
-  if (entry->bytes() > bytes_max_ || by_key_.contains(entry->key)) return;
-  bytes_ += entry->bytes();
-  entries_.push_front(std::move(entry));
-  by_key_.emplace(entries_.front()->key, entries_.begin());
-  while (bytes_ > bytes_max_) {
-    bytes_ -= entries_.back()->bytes();
-    by_key_.erase(entries_.back()->key);
-    entries_.pop_back();
-  }
 }
 
 SpecialTexts FindSpecialTexts(const Engine& engine) {

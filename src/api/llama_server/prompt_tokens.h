@@ -5,15 +5,12 @@
 #define CAIRN_API_LLAMA_SERVER_PROMPT_TOKENS_H_
 
 #include <cstddef>
-#include <list>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <string>
 #include <string_view>
-#include <unordered_map>
 
 #include "api/answer/answer_tokens.h"
+#include "api/kept_by_key.h"
 #include "api/media/media_layouts.h"
 #include "cache/segment_index.h"
 #include "chat/template/prompt_text.h"
@@ -47,32 +44,16 @@ class KnownTokens {
   static constexpr size_t kTextBytesMin = 128;
 
   // Keeps at most `bytes_max` bytes of texts and tokens; evicts the least recently used.
-  explicit KnownTokens(size_t bytes_max = size_t{32} << 20U) : bytes_max_(bytes_max) {}
+  explicit KnownTokens(size_t bytes_max = size_t{32} << 20U) : tokens_(bytes_max) {}
 
   // Returns what Engine::Tokenize gives for the text. Namespaces do not see by the time it takes
   // what others have sent.
   Result<Tokens> Tokenize(const Engine& engine, NamespaceId name_space, std::string_view text,
                           bool add_special, bool parse_special);
-  size_t bytes() const;
+  size_t bytes() const { return tokens_.bytes(); }
 
  private:
-  struct Entry {
-    std::string key;  // the text, and how it was tokenized
-    Tokens tokens;
-
-    size_t bytes() const { return sizeof(Entry) + key.size() + tokens.size() * sizeof(Token); }
-  };
-  using Entries = std::list<std::shared_ptr<const Entry>>;
-
-  std::shared_ptr<const Entry> Find(const std::string& key);
-  void Keep(std::shared_ptr<const Entry> entry);
-
-  const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // most recently used first; guarded by mutex_
-  // By the entry's own key; guarded by mutex_.
-  std::unordered_map<std::string_view, Entries::iterator> by_key_;
-  size_t bytes_ = 0;  // guarded by mutex_
+  KeptByKey<Tokens> tokens_;  // by the text, and how it was tokenized
 };
 
 // Tells TokenizePrompt where to look up tokens and to keep them. Null: it tokenizes everything.
