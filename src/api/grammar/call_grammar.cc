@@ -186,8 +186,8 @@ class CallWriter {
     AddRule("thought", R"([^<] thought | "<" thought-tag)");
     AddRule("thought-tag", R"("|end|>" | "<" thought-tag | [^<|] thought)");
     auto text = Whole("(analysis " + GbnfLiteral("<|start|>assistant") + ")? " + call);
-    if (text) *text = GbnfWithoutTags(*std::move(text));
-    return text;
+    if (!text) return text;
+    return GbnfWithoutTags(*std::move(text));
   }
 
   // [weather(city="Rome", days=2)]. JSON's literals are also Python's, except for one escape.

@@ -81,7 +81,7 @@ class DigitsMaker {
       for (char digit = '0'; digit <= '9'; ++digit) {
         const auto next = After(place, digit);
         if (!next) continue;
-        const auto c = static_cast<uint32_t>(digit);
+        const uint32_t c = static_cast<unsigned char>(digit);
         const uint32_t to = Number(*next);
         const bool same = !state.edges.empty() && state.edges.back().to == to &&
                           state.edges.back().high + 1 == c && c > '0';

@@ -354,7 +354,7 @@ std::string RuleSheet::Chain(const Dfa& texts, const std::string& end, size_t lo
     const bool ends = states[last].accepts && next[last].empty();
     return text + (ends ? end : name_of(last));
   };
-  const std::string first = name_of(0);
+  const std::string& first = name_of(0);
   for (uint32_t i = 0; i < states.size() && !full(); ++i) {
     const bool ends = states[i].accepts && next[i].empty();
     if (inlined(i) || (ends && i != 0)) continue;

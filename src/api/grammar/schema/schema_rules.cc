@@ -177,8 +177,11 @@ std::string SchemaRules::Strings(const std::vector<const SchemaShape*>& shapes) 
                 : joined >= kJoinedShapesMax ? std::optional<Dfa>()
                                              : texts->With(*shape->texts, Dfa::Op::kOr, &budget_);
     ++joined;
-    if (both) texts = *std::move(both);
-    if (!both) choices.push_back(sheet_.JsonString(*shape->texts));
+    if (both) {
+      texts = *std::move(both);
+    } else {
+      choices.push_back(sheet_.JsonString(*shape->texts));
+    }
   }
   if (!words.empty()) {
     const auto listed = Dfa::OfWords(words);
