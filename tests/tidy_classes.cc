@@ -14,6 +14,7 @@ namespace cairn::tidy {
 namespace {
 
 constexpr size_t kMethodsMax = 40;
+constexpr size_t kFieldsMax = 25;
 constexpr size_t kDefinitionFilesMax = 2;
 constexpr size_t kFolderFilesMax = 25;
 
@@ -31,15 +32,17 @@ std::string_view WithoutLabels(std::string_view head) {
   return head;
 }
 
+bool BeginsWithWord(std::string_view head, std::string_view word) {
+  return head.starts_with(word) && head.size() > word.size() && !IsNameChar(head[word.size()]);
+}
+
 // Returns whether a member's declaration is a function's: it has a parenthesis before any "=" that
 // is not in a template argument.
 bool DeclaresMethod(std::string_view declaration) {
   const std::string_view head = WithoutLabels(declaration);
   for (const std::string_view word :
        {"using", "friend", "typedef", "static_assert", "enum", "class", "struct", "union"}) {
-    if (head.starts_with(word) && head.size() > word.size() && !IsNameChar(head[word.size()])) {
-      return false;
-    }
+    if (BeginsWithWord(head, word)) return false;
   }
   if (head.find("= delete") != std::string_view::npos) return false;
   int angles = 0;
@@ -48,11 +51,22 @@ bool DeclaresMethod(std::string_view declaration) {
     if (head[i] == '>' && i > 0 && head[i - 1] != '-') --angles;
     if (angles > 0) continue;
     if (head[i] == '(') return true;
+    if (head[i] == '{') return false;
     if (head[i] == '=' && head.substr(0, i).find("operator") == std::string_view::npos) {
       return false;
     }
   }
   return false;
+}
+
+// Returns whether a member's declaration is that of data in each object.
+bool DeclaresField(std::string_view declaration) {
+  const std::string_view head = WithoutLabels(declaration);
+  for (const std::string_view word : {"using", "friend", "typedef", "static_assert", "enum",
+                                      "class", "struct", "union", "static", "template"}) {
+    if (BeginsWithWord(head, word)) return false;
+  }
+  return !head.empty() && head.find("= delete") == std::string_view::npos && !DeclaresMethod(head);
 }
 
 size_t MatchingBrace(std::string_view code, size_t open) {
@@ -64,10 +78,15 @@ size_t MatchingBrace(std::string_view code, size_t open) {
   return code.size();
 }
 
-// Counts the methods in the body of a class, which begins after its brace. Nested classes are
-// counted separately.
-size_t CountMethods(std::string_view body) {
+struct Members {
   size_t methods = 0;
+  size_t fields = 0;
+};
+
+// Counts the members in the body of a class, which begins after its brace. Nested classes are
+// counted separately.
+Members CountMembers(std::string_view body) {
+  Members members;
   size_t begin = 0;
   size_t parentheses = 0;
   for (size_t i = 0; i < body.size(); ++i) {
@@ -78,14 +97,16 @@ size_t CountMethods(std::string_view body) {
       const bool is_method = DeclaresMethod(body.substr(begin, i - begin));
       i = MatchingBrace(body, i);
       if (!is_method) continue;  // a semicolon follows
-      ++methods;
+      ++members.methods;
       begin = i + 1;
     } else if (body[i] == ';') {
-      if (DeclaresMethod(body.substr(begin, i - begin))) ++methods;
+      const std::string_view declaration = body.substr(begin, i - begin);
+      if (DeclaresMethod(declaration)) ++members.methods;
+      if (DeclaresField(declaration)) ++members.fields;
       begin = i + 1;
     }
   }
-  return methods;
+  return members;
 }
 
 // Returns where the body opens of the class whose keyword ends at `at`; nullopt: no definition.
@@ -128,9 +149,9 @@ bool IsCounted(const SourceFile& file) {
   return !file.IsTest() && (file.path.starts_with("src/") || file.path.starts_with("lab/"));
 }
 
-}  // namespace
-
-Complaints CheckClassMethods(const SourceFile& file) {
+// Complains about the classes that have more than `most` of one kind of members.
+Complaints CheckMembers(const SourceFile& file, size_t Members::* kind, size_t most,
+                        const std::string& name_of_kind) {
   Complaints complaints;
   if (!IsCounted(file)) return complaints;
   const std::string code = CodeOnly(file.text);
@@ -141,15 +162,25 @@ Complaints CheckClassMethods(const SourceFile& file) {
       const auto open = BodyOf(code, at + keyword.size());
       if (is_enum || !open) continue;
       const size_t close = MatchingBrace(code, *open);
-      const size_t methods =
-          CountMethods(std::string_view(code).substr(*open + 1, close - *open - 1));
-      if (methods <= kMethodsMax) continue;
+      const size_t count =
+          CountMembers(std::string_view(code).substr(*open + 1, close - *open - 1)).*kind;
+      if (count <= most) continue;
       complaints.push_back(file.path + ":" + std::to_string(LineOf(code, at)) + ": " +
-                           NameIn(code, at + keyword.size()) + " has " + std::to_string(methods) +
-                           " methods");
+                           NameIn(code, at + keyword.size()) + " has " + std::to_string(count) +
+                           " " + name_of_kind);
     }
   }
   return complaints;
+}
+
+}  // namespace
+
+Complaints CheckClassMethods(const SourceFile& file) {
+  return CheckMembers(file, &Members::methods, kMethodsMax, "methods");
+}
+
+Complaints CheckClassFields(const SourceFile& file) {
+  return CheckMembers(file, &Members::fields, kFieldsMax, "fields");
 }
 
 Complaints CheckClassFiles(const std::vector<SourceFile>& files) {

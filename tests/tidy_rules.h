@@ -40,9 +40,17 @@ Complaints CheckUnfinished(const SourceFile& file);
 // Identifiers and comments use the field's words: a complaint names an old word of ours with its
 // replacement (tidy_words.cc). Literals may have labels of the API; tests are exempt.
 Complaints CheckWords(const SourceFile& file);
-// A class has at most 40 methods, and its members are defined in at most two .cc files. A folder
-// has at most 25 source files besides its tests. Checks all of src/ and lab/.
+// The sub-folders of a folder of src/ have an order too, from the lowest floor to the highest
+// (tidy_floors.cc), and their files, besides tests, include only what is on their floor or below.
+// One complaint for each pair of floors.
+Complaints CheckFloors(const std::vector<SourceFile>& files);
+// A unit of src/, a header with its source, of less than 60 lines that one other unit of its folder
+// alone includes belongs in that one, unless a file of both would be too long.
+Complaints CheckFragments(const std::vector<SourceFile>& files);
+// A class has at most 40 methods and 25 fields, and its members are defined in at most two .cc
+// files. A folder has at most 25 source files besides its tests. Checks all of src/ and lab/.
 Complaints CheckClassMethods(const SourceFile& file);
+Complaints CheckClassFields(const SourceFile& file);
 Complaints CheckClassFiles(const std::vector<SourceFile>& files);
 Complaints CheckFolderSizes(const std::vector<SourceFile>& files);
 // A header is guarded by CAIRN_FOLDER_FILE_H_.

@@ -1,0 +1,184 @@
+// Checks the rules on floors, fragments and fields. The lists of exceptions here are today's state
+// and only become shorter: who adds an include against the order of floors moves code instead.
+
+#include <gtest/gtest.h>
+
+#include <iterator>
+
+#include "tidy_repository.h"
+#include "tidy_rules.h"
+
+namespace cairn::tidy {
+namespace {
+
+constexpr const char* kUpwardIncludes[] = {
+    "src/api: . includes admin, a floor above it, 2x",
+    "src/api: . includes answer, a floor above it, 2x",
+    "src/api: . includes grammar, a floor above it, 3x",
+    "src/api: . includes llama_server, a floor above it, 2x",
+    "src/api: . includes media, a floor above it, 2x",
+    "src/api: . includes openai, a floor above it, 1x",
+    "src/api: . includes prompt, a floor above it, 4x",
+    "src/api: admin includes llama_server, a floor above it, 1x",
+    "src/api: grammar includes openai, a floor above it, 1x",
+    "src/api: grammar/pattern includes grammar, a floor above it, 1x",
+    "src/api: grammar/pattern includes grammar/schema, a floor above it, 1x",
+    "src/api: grammar/schema includes grammar, a floor above it, 2x",
+    "src/api: openai includes llama_server, a floor above it, 4x",
+    "src/api: prompt includes admin, a floor above it, 2x",
+    "src/api: prompt includes llama_server, a floor above it, 2x",
+    "src/base: . includes process, a floor above it, 1x",
+    "src/cache: . includes disk, a floor above it, 5x",
+    "src/chat: . includes parse, a floor above it, 1x",
+    "src/chat: calls includes learn, a floor above it, 4x",
+    "src/chat: calls includes parse, a floor above it, 9x",
+    "src/chat: learn includes spans, a floor above it, 1x",
+    "src/chat: learn includes template, a floor above it, 1x",
+    "src/chat: parse includes learn, a floor above it, 2x",
+    "src/chat: parse includes template, a floor above it, 2x",
+    "src/chat: template includes spans, a floor above it, 2x",
+    "src/cmd: . includes cache, a floor above it, 1x",
+    "src/cmd: . includes serve, a floor above it, 5x",
+    "src/cmd: . includes serve/models, a floor above it, 2x",
+    "src/cmd: front includes ., a floor above it, 1x",
+    "src/cmd: llama_flags includes ., a floor above it, 1x",
+    "src/cmd: llama_flags includes serve, a floor above it, 1x",
+    "src/cmd: model includes ., a floor above it, 2x",
+    "src/cmd: rpc includes ., a floor above it, 1x",
+    "src/cmd: rpc includes serve, a floor above it, 1x",
+    "src/cmd: serve includes serve/models, a floor above it, 3x",
+    "src/cmd: serve includes serve/trace, a floor above it, 1x",
+    "src/cmd: serve/adapters includes serve, a floor above it, 1x",
+    "src/cmd: serve/events includes serve, a floor above it, 1x",
+    "src/cmd: serve/media includes serve, a floor above it, 3x",
+    "src/cmd: serve/remote includes serve, a floor above it, 4x",
+    "src/cmd: serve/source includes ., a floor above it, 1x",
+    "src/cmd: serve/source includes serve, a floor above it, 1x",
+    "src/cmd: serve/stop includes serve, a floor above it, 1x",
+    "src/download: hub includes ., a floor above it, 2x",
+    "src/engine: llama includes embed, a floor above it, 2x",
+    "src/engine: llama/model includes embed, a floor above it, 1x",
+    "src/engine: llama/model includes llama, a floor above it, 2x",
+    "src/engine: llama/model includes llama/state, a floor above it, 1x",
+    "src/engine: llama/overrides includes llama/model, a floor above it, 2x",
+    "src/engine: llama/state includes media, a floor above it, 1x",
+    "src/http: . includes drain, a floor above it, 1x",
+    "src/http: . includes errors, a floor above it, 2x",
+    "src/http: . includes page, a floor above it, 1x",
+    "src/http: . includes render, a floor above it, 1x",
+    "src/http: . includes requests, a floor above it, 1x",
+    "src/http: seats includes ., a floor above it, 3x",
+    "src/jinja: run includes builtin, a floor above it, 3x",
+    "src/jinja: run includes syntax, a floor above it, 1x",
+    "src/sched: . includes prefetch, a floor above it, 4x",
+    "src/sched: . includes queue, a floor above it, 9x",
+    "src/sched: answer includes ., a floor above it, 2x",
+    "src/sched: draft includes ., a floor above it, 3x",
+    "src/sched: slots includes ., a floor above it, 4x",
+    "src/sched: slots includes queue, a floor above it, 2x",
+    "src/sched: upkeep includes ., a floor above it, 4x",
+    "src/sched: upkeep includes draft, a floor above it, 1x",
+    "src/store: . includes codec, a floor above it, 1x",
+    "src/store: . includes disk, a floor above it, 4x",
+};
+
+TEST(TidyFloors, SubFoldersIncludeOnlyFloorsBelowThem) {
+  EXPECT_EQ(Without(Joined(CheckFloors(Sources())),
+                    {std::begin(kUpwardIncludes), std::end(kUpwardIncludes)}),
+            "");
+}
+
+TEST(TidyFloors, SmallUnitsHaveMoreThanOneUser) {
+  EXPECT_EQ(Without(Joined(CheckFragments(Sources())),
+                    {"src/api/prompt/prepared_prompt:", "src/cache/object_changes:",
+                     "src/chat/learn/call_probes:", "src/cmd/serve/source/source_options:",
+                     "src/cmd/serve/stop/signal_thread:",
+                     "src/engine/llama/backend/backends_folder:", "src/events/event_log:",
+                     "src/http/seats/pace:", "src/sched/answer/open_generations:",
+                     "src/sched/slots/measured_rate:", "src/sched/upkeep/save_lag:"}),
+            "");
+}
+
+TEST(TidyFloors, ClassesHaveAtMostTwentyFiveFields) {
+  std::string complaints;
+  for (const SourceFile& file : Sources()) complaints += Joined(CheckClassFields(file));
+  EXPECT_EQ(Without(complaints, {"LearnedCallReader has 26 fields", "ServeRun has 30 fields",
+                                 "ServeOptions has 97 fields", "SamplingParams has 26 fields",
+                                 "LlamaOptions has 56 fields", "Model has 32 fields",
+                                 "RequestState has 28 fields", "SchedulerOptions has 29 fields",
+                                 "SchedulerStats has 41 fields"}),
+            "");
+}
+
+std::string Lines60() {
+  std::string lines;
+  for (int i = 0; i < 60; ++i) lines += "int a;\n";
+  return lines;
+}
+
+TEST(TidyFloorsRules, FindIncludesOfAFloorAbove) {
+  const std::string up = "#include \"sched/slots/a.h\"\n#include \"sched/slots/b.h\"\n";
+  const std::string complaint =
+      "src/sched: answer includes slots, a floor above it, 2x: "
+      "src/sched/answer/a.cc -> sched/slots/a.h; src/sched/answer/a.cc -> sched/slots/b.h;\n";
+  EXPECT_EQ(Joined(CheckFloors({{"src/sched/answer/a.cc", up}})), complaint);
+  EXPECT_EQ(Joined(CheckFloors({{"src/sched/answer/a_test.cc", up},
+                                {"src/sched/slots/a.cc", "#include \"sched/answer/a.h\"\n" + up},
+                                {"src/api/answer/a.cc", up},
+                                {"testing/sched/a.cc", up}})),
+            "");
+  EXPECT_EQ(Joined(CheckFloors({{"src/sched/answer/a.cc", up}, {"src/sched/slots/a.h", ""}})),
+            complaint);
+}
+
+TEST(TidyFloorsRules, FindSubFoldersWithoutAFloor) {
+  EXPECT_EQ(Joined(CheckFloors({{"src/sched/cellar/a.cc", ""}})),
+            "src/sched: cellar has no place among the floors\n");
+  EXPECT_EQ(Joined(CheckFloors({{"src/tree/cellar/a.cc", ""}, {"src/tree/a.cc", ""}})),
+            "src/tree: cellar has no place among the floors\n");
+}
+
+TEST(TidyFloorsRules, FindSmallUnitsThatOneOtherIncludes) {
+  const auto says = [](const std::vector<SourceFile>& more) {
+    std::vector<SourceFile> files = {{"src/a/b.h", "int a;\n"},
+                                     {"src/a/b.cc", "#include \"a/b.h\"\n"},
+                                     {"src/a/b_test.cc", "#include \"a/b.h\"\n"},
+                                     {"src/a/c/d.cc", "#include \"a/b.h\"\n"}};
+    files.insert(files.end(), more.begin(), more.end());
+    return Joined(CheckFragments(files));
+  };
+  const std::string complaint =
+      "src/a/b: a unit of 2 lines that only src/a/c/d includes belongs there\n";
+  EXPECT_EQ(says({}), complaint);
+  EXPECT_EQ(says({{"src/a/c/d.h", "#include \"a/b.h\"\n"}}), complaint);
+  EXPECT_EQ(says({{"src/e/f.cc", "#include \"a/b.h\"\n"}}), "");
+  EXPECT_EQ(says({{"src/a/b.cc", Lines60()}}), "");
+}
+
+TEST(TidyFloorsRules, LeaveSmallUnitsThatWouldMakeAFileTooLongOrAreOfAnotherFolder) {
+  const std::vector<SourceFile> files = {{"src/a/b.h", "int a;\n"},
+                                         {"src/a/c.h", "#include \"a/b.h\"\n"}};
+  EXPECT_EQ(CheckFragments(files).size(), 1u);
+  std::vector<SourceFile> longer = files;
+  for (int i = 0; i < 10; ++i) longer[1].text += Lines60();
+  EXPECT_EQ(Joined(CheckFragments(longer)), "");
+  EXPECT_EQ(Joined(CheckFragments({files[0], {"src/d/c.h", "#include \"a/b.h\"\n"}})), "");
+}
+
+TEST(TidyFloorsRules, CountTheFieldsOfAClassAndNothingElse) {
+  const auto says = [](size_t count, const std::string& member) {
+    std::string members;
+    for (size_t i = 0; i < count; ++i) members += member;
+    return Joined(CheckClassFields({"src/a.h", "struct A : B<C> {\n" + members + "};\n"}));
+  };
+  const std::string all = "src/a.h:1: A has 26 fields\n";
+  EXPECT_EQ(says(26, "  std::function<void(int)> a = {};\n"), all);
+  EXPECT_EQ(says(26, " private:\n  const size_t a_{F(3)};\n"), all);
+  EXPECT_EQ(says(25, "  int a;\n"), "");
+  EXPECT_EQ(says(26, "  int a() const;\n  int b() { return 1; }\n  A(A&&) = delete;\n"), "");
+  EXPECT_EQ(says(26, "  static constexpr int kA = 1;\n  using B = int;\n  friend class C;\n"), "");
+  EXPECT_EQ(says(26, "  struct B {\n    int a;\n  };\n  enum class E { kA };\n"), "");
+}
+
+}  // namespace
+}  // namespace cairn::tidy
