@@ -25,7 +25,7 @@ set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <fi
   <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 
 # What nearly every file of the scheduler and above it includes: sched, api, http, router and cmd.
-set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler.h\"" "\"sched/scheduler_context.h\"")
+set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler.h\"" "\"sched/context/scheduler_context.h\"")
 
 # The sanitizers' presets optimise nothing, which halves the time of their builds. What tests run in long
 # loops is worth it all the same: everything but tests and the folders above the scheduler.

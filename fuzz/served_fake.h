@@ -18,7 +18,7 @@
 #include "http/routes.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
-#include "sched/slots/slot_files.h"
+#include "sched/slot_files.h"
 #include "testing/base/memory_fs.h"
 #include "testing/engine/fake_engine.h"
 

@@ -43,7 +43,9 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
       {"policy", {".", "evict"}},
       {"remote", {".", "tier", "valkey", "s3"}},
       {"router", {"presets", "children", "."}},
-      {"sched", {"answer", "media", "upkeep", "slots", "draft", ".", "queue", "prefetch"}},
+      {"sched",
+       {"media", "draft", "answer", "request", "slots", "context", "queue", "upkeep", "steps",
+        "."}},
       {"store", {".", "codec", "disk"}},
   };
   return floors;

@@ -70,14 +70,6 @@ constexpr const char* kUpwardIncludes[] = {
     "src/http: seats includes ., a floor above it, 3x",
     "src/jinja: run includes builtin, a floor above it, 3x",
     "src/jinja: run includes syntax, a floor above it, 1x",
-    "src/sched: . includes prefetch, a floor above it, 4x",
-    "src/sched: . includes queue, a floor above it, 9x",
-    "src/sched: answer includes ., a floor above it, 2x",
-    "src/sched: draft includes ., a floor above it, 3x",
-    "src/sched: slots includes ., a floor above it, 4x",
-    "src/sched: slots includes queue, a floor above it, 2x",
-    "src/sched: upkeep includes ., a floor above it, 4x",
-    "src/sched: upkeep includes draft, a floor above it, 1x",
     "src/store: . includes codec, a floor above it, 1x",
     "src/store: . includes disk, a floor above it, 4x",
 };
@@ -90,12 +82,16 @@ TEST(TidyFloors, SubFoldersIncludeOnlyFloorsBelowThem) {
 
 TEST(TidyFloors, SmallUnitsHaveMoreThanOneUser) {
   EXPECT_EQ(Without(Joined(CheckFragments(Sources())),
-                    {"src/api/prompt/prepared_prompt:", "src/cache/object_changes:",
-                     "src/chat/learn/call_probes:", "src/cmd/serve/source/source_options:",
-                     "src/cmd/serve/stop/signal_thread:",
-                     "src/engine/llama/backend/backends_folder:", "src/events/event_log:",
-                     "src/http/seats/pace:", "src/sched/answer/open_generations:",
-                     "src/sched/slots/measured_rate:", "src/sched/upkeep/save_lag:"}),
+                    {
+                        "src/api/prompt/prepared_prompt:",
+                        "src/cache/object_changes:",
+                        "src/chat/learn/call_probes:",
+                        "src/cmd/serve/source/source_options:",
+                        "src/cmd/serve/stop/signal_thread:",
+                        "src/engine/llama/backend/backends_folder:",
+                        "src/events/event_log:",
+                        "src/http/seats/pace:",
+                    }),
             "");
 }
 

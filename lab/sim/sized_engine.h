@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "lab/sim/model_profile.h"
-#include "sched/queue/cell_ledger.h"
+#include "sched/slots/cell_ledger.h"
 
 namespace cairn {
 

@@ -15,7 +15,7 @@
 #include "chat/parse/prefilled_parser.h"
 #include "chat/parse/reasoning.h"
 #include "engine/embed/embedding_architectures.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 namespace {

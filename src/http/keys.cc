@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/ignore_case.h"
 #include "http/router.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 namespace {

@@ -28,7 +28,7 @@
 #include "engine/embed/embedder.h"
 #include "events/kv_events.h"
 #include "http/server.h"
-#include "sched/slots/slot_files.h"
+#include "sched/slot_files.h"
 
 namespace cairn {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 #include "testing/base/played_share.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"

@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "engine/embed/embedding_architectures.h"
-#include "sched/adapter_name_space.h"
-#include "sched/prompt_too_long.h"
+#include "sched/request/adapter_name_space.h"
+#include "sched/request/prompt_too_long.h"
 
 namespace cairn {
 namespace {

@@ -1,5 +1,5 @@
 // Scheduler: runs the one thread that owns the engine's context. This is the header of sched/ that
-// others include; requests and answers are in sched/generation_request.h and
+// others include; requests and answers are in sched/request/generation_request.h and
 // sched/answer/generation.h.
 //
 // Requests wait in a queue until a slot is free. Step() does at most one bounded unit of each kind
@@ -16,8 +16,8 @@
 //                       └ PrefixWaits: a prompt that shares a prefix with one being computed waits
 //                         for that prefix; others pass it, but leave it a slot
 //
-// While there is no request, Run() prefetches (sched/prefetch/prefetcher.h), saves
-// (sched/upkeep/cache_saver.h) and unloads the model (sched/upkeep/idle_unloader.h). Other threads
+// While there is no request, Run() prefetches (sched/steps/prefetcher.h), saves
+// (sched/upkeep/cache_saver.h) and unloads the model (sched/idle_unloader.h). Other threads
 // reach the context thread through the queue and the Mailbox.
 //
 // When the slots together outgrow the context, free slots are offloaded first; then the request
@@ -41,22 +41,21 @@
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
 #include "sched/answer/generation.h"
-#include "sched/answer/open_generations.h"
-#include "sched/decoder.h"
-#include "sched/draft/draft_model.h"
-#include "sched/generation_request.h"
-#include "sched/prefetch/prefetcher.h"
-#include "sched/prefill.h"
+#include "sched/context/scheduler_context.h"
+#include "sched/context/scheduler_options.h"
+#include "sched/context/scheduler_stats.h"
+#include "sched/idle_unloader.h"
+#include "sched/mailbox.h"
 #include "sched/queue/admission.h"
 #include "sched/queue/request_queue.h"
-#include "sched/running_requests.h"
-#include "sched/scheduler_context.h"
-#include "sched/scheduler_options.h"
-#include "sched/scheduler_stats.h"
-#include "sched/slots/slot_commands.h"
+#include "sched/queue/running_requests.h"
+#include "sched/request/generation_request.h"
+#include "sched/slot_commands.h"
+#include "sched/steps/decoder.h"
+#include "sched/steps/draft_model.h"
+#include "sched/steps/prefetcher.h"
+#include "sched/steps/prefill.h"
 #include "sched/upkeep/cache_saver.h"
-#include "sched/upkeep/idle_unloader.h"
-#include "sched/upkeep/mailbox.h"
 #include "sched/upkeep/memory_governor.h"
 #include "sched/upkeep/prefix_reporter.h"
 

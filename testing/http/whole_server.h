@@ -28,7 +28,7 @@
 #include "http/server.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
-#include "sched/slots/slot_files.h"
+#include "sched/slot_files.h"
 #include "store/disk/disk_store.h"
 #include "store/snapshot_store.h"
 #include "testing/base/memory_fs.h"

@@ -15,7 +15,7 @@
 #include "base/tokens.h"
 #include "engine/engine.h"
 #include "policy/prompt_shape.h"
-#include "sched/prefill_chunks.h"
+#include "sched/request/prefill_chunks.h"
 #include "sched/scheduler.h"
 #include "tree/prompt_cuts.h"
 
@@ -178,7 +178,7 @@ class PlainPlayer {
   }
   const Tokens& held() const { return held_; }
   // The prompts are a chat's, whose generation prompts are two tokens, and `live` prefills them: a
-  // short turn after an answer is one chunk (sched/prefill_chunks.h). `reply_follows`: see
+  // short turn after an answer is one chunk (sched/request/prefill_chunks.h). `reply_follows`: see
   // PromptShape.
   void PlayLiveChat(Token message_start, bool reply_follows) {
     chat_start_ = message_start;

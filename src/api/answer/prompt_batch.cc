@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 

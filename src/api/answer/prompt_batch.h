@@ -18,7 +18,7 @@
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "engine/adapters/adapter_sets.h"
-#include "sched/generation_request.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

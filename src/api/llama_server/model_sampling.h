@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "sched/generation_request.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

@@ -13,7 +13,7 @@
 #include "api/api_error.h"
 #include "api/chat_service.h"
 #include "api/openai/stored_responses.h"
-#include "sched/slots/slot_files.h"
+#include "sched/slot_files.h"
 
 namespace cairn {
 

@@ -14,7 +14,7 @@
 #include "api/openai/completion.h"
 #include "api/render/render.h"
 #include "media/media_tokens.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 #include "testing/api/api_fixture.h"
 #include "testing/api/media_samples.h"
 #include "testing/media/fake_media.h"

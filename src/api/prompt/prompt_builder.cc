@@ -12,7 +12,7 @@
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
 #include "chat/text_parts.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 namespace {

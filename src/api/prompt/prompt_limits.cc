@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sched/prompt_too_long.h"
+#include "sched/request/prompt_too_long.h"
 
 namespace cairn {
 namespace {

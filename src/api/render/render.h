@@ -21,7 +21,7 @@
 #include "api/chat_service.h"
 #include "api/openai/stored_responses.h"
 #include "events/token_ids.h"
-#include "sched/generation_request.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

@@ -16,7 +16,7 @@
 #include "cmd/serve/serve.h"
 #include "engine/engine.h"
 #include "http/keys.h"
-#include "sched/slots/slot_files.h"
+#include "sched/slot_files.h"
 #include "store/disk/disk_store.h"
 #include "store/object.h"
 

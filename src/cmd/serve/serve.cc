@@ -52,7 +52,7 @@
 #include "http/routes.h"
 #include "http/server.h"
 #include "http/socket.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 namespace {

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "engine/grid_probe.h"
 #include "engine/llama/model/llama_options.h"
-#include "sched/upkeep/idle_work.h"
+#include "sched/request/idle_work.h"
 #include "store/measured_grids.h"
 
 namespace cairn {

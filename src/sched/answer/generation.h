@@ -6,7 +6,7 @@
 //
 // All answers of a request come through one Generation, each event with the number of its answer.
 // Who sends the events on to a client bounds how many wait: a client that reads slowly then pauses
-// its answers (sched/running_requests.h).
+// its answers (sched/queue/running_requests.h).
 //
 // Threads: every call is safe from any thread.
 
@@ -166,6 +166,24 @@ class Generation {
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> abandoned_ = false;
   std::atomic<bool> prompt_prefilled_ = false;
+};
+
+// OpenGenerations: the generations whose events somebody still takes.
+//
+// The queue and the running requests belong to the context thread. This list lets another thread
+// end all requests when the context thread never comes back.
+//
+// Threads: any.
+class OpenGenerations {
+ public:
+  void Add(const std::shared_ptr<Generation>& generation);
+  // Ends all of them with `error` (Generation::Fail), and from then on each that is added.
+  void FailAll(const Error& error);
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Generation>> open_;  // guarded by mutex_; some may have ended
+  std::unique_ptr<const Error> error_;           // guarded by mutex_; nullptr until FailAll
 };
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-#include "sched/answer/open_generations.h"
+#include "sched/answer/generation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Drafter: guesses the next tokens of one answer. The model verifies a draft in one computation
-// (sched/decoder.h): it samples as always, and a drafted token only spares it a decode if it is the
-// one that was sampled.
+// (sched/steps/decoder.h): it samples as always, and a drafted token only spares it a decode if it
+// is the one that was sampled.
 //
 // Threads: the context thread.
 

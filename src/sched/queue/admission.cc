@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "sched/queue/queue_order.h"
+#include "sched/request/queue_order.h"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-// Admission: chooses the queued request that gets a slot next (sched/queue/queue_order.h), and
+// Admission: chooses the queued request that gets a slot next (sched/request/queue_order.h), and
 // takes a slot from an answer that is paused, or from a namespace so that another gets its share.
 //
 // Threads: the context thread.
@@ -12,15 +12,15 @@
 #include <set>
 #include <vector>
 
+#include "sched/context/scheduler_context.h"
 #include "sched/queue/path_fills.h"
 #include "sched/queue/path_loads.h"
 #include "sched/queue/prefix_waits.h"
 #include "sched/queue/remote_waits.h"
 #include "sched/queue/request_queue.h"
+#include "sched/queue/running_requests.h"
 #include "sched/queue/slot_exchange.h"
-#include "sched/request_state.h"
-#include "sched/running_requests.h"
-#include "sched/scheduler_context.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

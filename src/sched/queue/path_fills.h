@@ -17,10 +17,10 @@
 #include <map>
 #include <vector>
 
+#include "sched/context/scheduler_context.h"
 #include "sched/queue/path_loads.h"
-#include "sched/request_state.h"
-#include "sched/running_requests.h"
-#include "sched/scheduler_context.h"
+#include "sched/queue/running_requests.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

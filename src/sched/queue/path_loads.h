@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
+#include "sched/context/scheduler_context.h"
 #include "sched/queue/prefix_waits.h"
-#include "sched/request_state.h"
-#include "sched/running_requests.h"
-#include "sched/scheduler_context.h"
+#include "sched/queue/running_requests.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

@@ -1,6 +1,6 @@
 #include "sched/queue/prefix_waits.h"
 
-#include "sched/queue/in_flight.h"
+#include "sched/request/in_flight.h"
 
 namespace cairn {
 namespace {

@@ -1,5 +1,5 @@
 // PrefixWaits: decides which queued requests wait for a running one that is computing their common
-// prefix (sched/queue/in_flight.h).
+// prefix (sched/request/in_flight.h).
 //
 // Threads: the context thread.
 
@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <optional>
 
+#include "sched/context/scheduler_context.h"
 #include "sched/queue/request_queue.h"
-#include "sched/request_state.h"
-#include "sched/running_requests.h"
-#include "sched/scheduler_context.h"
+#include "sched/queue/running_requests.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

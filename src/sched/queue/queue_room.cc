@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 

@@ -1,6 +1,6 @@
 // RemoteWaits: asks for the states of queued requests in a remote store
-// (sched/queue/remote_lookup.h) and keeps a request in the queue while it is looked up and while a
-// fetch that pays goes on. Others pass it. Afterwards PathLoads reads what came.
+// (sched/request/remote_lookup.h) and keeps a request in the queue while it is looked up and while
+// a fetch that pays goes on. Others pass it. Afterwards PathLoads reads what came.
 //
 // Threads: the context thread.
 
@@ -12,9 +12,9 @@
 #include <map>
 #include <vector>
 
-#include "sched/queue/remote_lookup.h"
-#include "sched/request_state.h"
-#include "sched/scheduler_context.h"
+#include "sched/context/scheduler_context.h"
+#include "sched/request/remote_lookup.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

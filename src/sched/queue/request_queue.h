@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "sched/request_state.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

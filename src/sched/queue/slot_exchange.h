@@ -20,9 +20,9 @@
 #include <optional>
 #include <set>
 
-#include "sched/request_state.h"
-#include "sched/running_requests.h"
-#include "sched/scheduler_context.h"
+#include "sched/context/scheduler_context.h"
+#include "sched/queue/running_requests.h"
+#include "sched/request/request_state.h"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-#include "sched/slots/measured_rate.h"
+#include "sched/slots/restorer.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "engine/kept_window.h"
-#include "sched/upkeep/schedule_trace.h"
+#include "sched/answer/schedule_trace.h"
 
 namespace cairn {
 namespace {

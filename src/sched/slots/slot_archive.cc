@@ -7,7 +7,7 @@
 #include "base/allocate.h"
 #include "base/check.h"
 #include "engine/kept_window.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 #include "sched/slots/slot_choice.h"
 
 namespace cairn {

@@ -1,5 +1,5 @@
 // SlotArchive: erases slots, saves them to files and restores them, for clients
-// (sched/slots/slot_files.h).
+// (sched/slot_files.h).
 //
 // Threads: the context thread. SlotCommands calls it there on behalf of other threads.
 

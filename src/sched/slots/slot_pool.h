@@ -25,7 +25,7 @@
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"
-#include "sched/queue/cell_ledger.h"
+#include "sched/slots/cell_ledger.h"
 #include "sched/slots/slot.h"
 
 namespace cairn {

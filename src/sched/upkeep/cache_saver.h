@@ -6,7 +6,7 @@
 #ifndef CAIRN_SCHED_UPKEEP_CACHE_SAVER_H_
 #define CAIRN_SCHED_UPKEEP_CACHE_SAVER_H_
 
-#include "sched/scheduler_context.h"
+#include "sched/context/scheduler_context.h"
 
 namespace cairn {
 

@@ -10,7 +10,7 @@
 
 #include "base/memory_watch.h"
 #include "cache/cache_budget.h"
-#include "sched/scheduler_context.h"
+#include "sched/context/scheduler_context.h"
 
 namespace cairn {
 

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "events/prefix_change.h"
-#include "sched/scheduler_context.h"
+#include "sched/context/scheduler_context.h"
 
 namespace cairn {
 

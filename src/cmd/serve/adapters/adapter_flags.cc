@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "cmd/serve/disk_cache.h"
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "sched/adapter_name_space.h"
+#include "sched/request/adapter_name_space.h"
 #include "testing/cmd/parsed_flags.h"
 
 namespace cairn {

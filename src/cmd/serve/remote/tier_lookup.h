@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "remote/tier/remote_tier.h"
-#include "sched/queue/remote_lookup.h"
+#include "sched/request/remote_lookup.h"
 
 namespace cairn {
 

@@ -1,0 +1,220 @@
+// Drafts with a draft model: decodes the likeliest token, and the one after it, and so on. The
+// draft model's slot then holds the draft as well; at the next draft it goes back to where the two
+// texts diverge, by truncation, or by a snapshot that was taken before.
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "media/media_tokens.h"
+#include "sched/steps/draft_model.h"
+
+namespace cairn {
+namespace {
+
+// So many missing tokens are decoded together with the next one.
+constexpr size_t kTogetherMax = 32;
+
+Token LikeliestOf(std::span<const float> logits) {
+  return static_cast<Token>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+double ProbabilityOf(Token token, std::span<const float> logits) {
+  const float of_token = logits[static_cast<size_t>(token)];
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(logit - of_token);
+  return 1 / sum;
+}
+
+class ModelDrafter final : public Drafter {
+ public:
+  ModelDrafter(DraftModel* model, NamespaceId name_space)
+      : model_(model), context_(&model->context()), name_space_(name_space) {}
+  ~ModelDrafter() override { ModelDrafter::Release({}); }
+
+  Draft Propose(TokenSpan text, Token next, const DraftLength& length_of) override {
+    Draft draft{{}, DraftSource::kDraftModel};
+    const size_t room = context_->engine->context_tokens();
+    if (text.size() + 2 >= room) return draft;
+    const size_t length = length_of(DraftSource::kDraftModel, room - text.size() - 2);
+    if (length == 0 || TextHasMedia(text) || !Follow(text)) return draft;
+    draft.tokens = DraftAfter(text, next, length);
+    return draft;
+  }
+
+  // The slot is brought to the text's end, so that the next turn finds all of it.
+  void Release(TokenSpan text) override {
+    EndLoad();
+    if (!slot_) return;
+    try {
+      const bool knows = !text.empty() && GoBackTo(text);
+      if (knows && 0 < MissingOf(text) && MissingOf(text) <= kTogetherMax) {
+        Decode(MissingAnd(text, {}));
+      }
+    } catch (const std::bad_alloc&) {
+      slot().Clear(name_space_);
+    }
+    snapshot_ = {};
+    context_->pool.Release(*std::exchange(slot_, std::nullopt));
+  }
+
+ private:
+  // A state that cannot be rolled back, taken before a draft.
+  struct Snapshot {
+    size_t position = 0;
+    LineageId lineage = 0;
+    Bytes bytes;
+  };
+
+  // The draft model has no rows for media. An answer adds none.
+  bool TextHasMedia(TokenSpan text) {
+    if (!has_media_) has_media_ = HasMedia(text);
+    return *has_media_;
+  }
+
+  Slot& slot() { return context_->pool.slot(*slot_); }
+  size_t MissingOf(TokenSpan text) { return text.size() - slot().tokens().size(); }
+
+  // Brings the slot to the text's end, except for a few tokens. Returns false while states are read
+  // or tokens computed for that, in later calls.
+  bool Follow(TokenSpan text) {
+    if (slot_ && !GoBackTo(text)) Release({});
+    if (!slot_ && !Resume(text)) return false;
+    if (!IsBehind(text)) return true;
+    return model_->MayPrefill() && PrefillChunk(text) && !IsBehind(text);
+  }
+
+  bool IsBehind(TokenSpan text) {
+    return MissingOf(text) > kTogetherMax || (prefilled_ && slot().tokens().size() < resumed_at_);
+  }
+
+  // Takes a slot. Returns false if there is none, or while its states are read from disk.
+  bool Resume(TokenSpan text) {
+    context_->RefreshCache();
+    if (context_->cache->loader().IsLoading(load_)) return false;
+    if (!context_->pool.has_free()) return false;
+    // The last token of a prompt is always computed.
+    Tokens prompt(text.begin(), text.end());
+    prompt.push_back(prompt.back());
+    const auto match = context_->cache->Match(name_space_, prompt);
+    const SlotNeeds needs{name_space_, prompt, true, &match};
+    if (load_ == 0) {
+      const std::vector<uint64_t> ids = context_->restorer.ToLoad(needs);
+      if (!ids.empty()) load_ = context_->cache->loader().Begin(ids);
+      if (context_->cache->loader().IsLoading(load_)) return false;
+    }
+    slot_ = context_->restorer.Resume(needs).slot;
+    EndLoad();
+    resumed_at_ = text.size();
+    prefilled_ = false;
+    model_->OnResumed(slot().tokens().size());
+    return true;
+  }
+
+  void EndLoad() { context_->cache->loader().End(std::exchange(load_, 0)); }
+
+  // Drops the tokens that differ from the text. Returns false if the memory cannot.
+  bool GoBackTo(TokenSpan text) {
+    const size_t common = CommonPrefix(slot().tokens(), text);
+    if (common == slot().tokens().size()) return true;
+    slot().BeginLineage(context_->pool.NextLineage());
+    if (slot().CanTruncate(common)) return slot().Truncate(common).has_value();
+    if (snapshot_.bytes.empty() || common < snapshot_.position) return false;
+    Checkpoint before;
+    before.position = snapshot_.position;
+    before.lineage = snapshot_.lineage;
+    return slot().Restore(text.first(before.position), before, snapshot_.bytes).has_value();
+  }
+
+  // Ends a chunk where the text ended when the slot was taken, mostly at the prompt's end: the same
+  // prompt may come again, and the next one begins like it.
+  bool PrefillChunk(TokenSpan text) {
+    const size_t begin = slot().tokens().size();
+    const size_t goal = begin < resumed_at_ ? std::min(resumed_at_, text.size()) : text.size();
+    const size_t tokens = std::min(goal - begin, context_->engine->chunk_tokens_max());
+    const double begin_ms = context_->NowMs();
+    const Status computed = slot().Prefill(text.subspan(begin, tokens));
+    if (!computed) return OnFailed(computed.error());
+    prefilled_ = true;
+    model_->OnPrefilled(tokens, context_->NowMs() - begin_ms);
+    const bool takes = context_->engine->traits().NeedsSnapshots();
+    if (takes && begin + tokens == resumed_at_) {
+      context_->checkpoints.Take(*slot_, CheckpointClass::kReply, 0);
+    }
+    return true;
+  }
+
+  // The tokens that the slot lacks of the text, and then `next`.
+  Tokens MissingAnd(TokenSpan text, TokenSpan next) {
+    const TokenSpan missing = text.subspan(slot().tokens().size());
+    Tokens tokens(missing.begin(), missing.end());
+    tokens.insert(tokens.end(), next.begin(), next.end());
+    return tokens;
+  }
+
+  // Decodes at most kTogetherMax + 1 tokens at the slot's end, in one computation.
+  bool Decode(TokenSpan tokens) {
+    const Status decoded =
+        context_->engine->DecodeEach(NextTokens(slot().seq(), slot().tokens().size(), tokens));
+    if (!decoded) return OnFailed(decoded.error());
+    for (const Token token : tokens) slot().AddDecoded(token);
+    return true;
+  }
+
+  bool OnFailed(const Error& error) {
+    if (error.code == ErrorCode::kNoSpace) {
+      context_->offloader.EmptyAFreeSlot();
+    } else {
+      slot().Lose();
+    }
+    return false;
+  }
+
+  bool TakeSnapshot() {
+    if (!context_->engine->traits().NeedsSnapshots()) return true;
+    auto bytes = slot().TakeSnapshot();
+    if (!bytes) return false;
+    snapshot_ = {slot().tokens().size(), slot().lineage(), *std::move(bytes)};
+    return true;
+  }
+
+  Tokens DraftAfter(TokenSpan text, Token next, size_t length) {
+    Tokens drafted;
+    const double begin_ms = context_->NowMs();
+    if (!TakeSnapshot()) return drafted;
+    Tokens tokens = MissingAnd(text, {&next, 1});
+    while (drafted.size() < length && Decode(tokens)) {
+      const std::span<const float> logits = context_->engine->LogitsOf(tokens.size() - 1);
+      const Token likeliest = LikeliestOf(logits);
+      const double p_min = model_->options().p_min;
+      if (p_min > 0 && ProbabilityOf(likeliest, logits) < p_min) break;
+      if (static_cast<size_t>(likeliest) >= model_->vocab_size()) break;
+      drafted.push_back(likeliest);
+      if (context_->engine->IsEndOfGeneration(likeliest)) break;
+      tokens = {likeliest};
+    }
+    model_->OnDrafted(drafted.size(), context_->NowMs() - begin_ms);
+    return drafted;
+  }
+
+  DraftModel* const model_;
+  SchedulerContext* const context_;  // of the draft model
+  const NamespaceId name_space_;
+  std::optional<size_t> slot_;
+  size_t resumed_at_ = 0;   // the text's tokens when the slot was taken
+  bool prefilled_ = false;  // since then
+  std::optional<bool> has_media_;
+  DiskLoader::LoadId load_ = 0;  // 0: none
+  Snapshot snapshot_;
+};
+
+}  // namespace
+
+std::unique_ptr<Drafter> MakeModelDrafter(DraftModel* model, NamespaceId name_space) {
+  return std::make_unique<ModelDrafter>(model, name_space);
+}
+
+}  // namespace cairn

@@ -1,0 +1,77 @@
+#include "sched/steps/speculation.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace cairn {
+
+AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
+  std::vector<std::unique_ptr<Drafter>> drafters;
+  if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
+    drafters.push_back(
+        make({std::move(earlier_answer), stored_texts_.Of(name_space), draft_model_ != nullptr}));
+  }
+  if (draft_model_ != nullptr) drafters.push_back(draft_model_->MakeDrafter(name_space));
+  return AnswerDrafts(std::move(drafters));
+}
+
+Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const {
+  const DraftOptions& options = context_->options.drafts;
+  const TokenSpan text = context_->pool.slot(*request->slot).tokens();
+  // The token after the draft's last needs a place in the context too, and one token at least is
+  // sampled after the draft.
+  const size_t context_left = context_->engine->context_tokens() - text.size() - 1;
+  const size_t answer_left = request->request.params.tokens_max - request->cost.generated_tokens;
+  const size_t batch_left = context_->engine->chunk_tokens_max() - decode->tokens;
+  const size_t most =
+      std::min({options.tokens_max, batch_left, std::max<size_t>(context_left, 1) - 1,
+                std::max<size_t>(answer_left, 1) - 1});
+  AnswerDrafts* const drafts = &request->drafts;
+  const auto length_of = [&](DraftSource source, size_t tokens) -> size_t {
+    size_t length = std::min(tokens, most);
+    if (options.adapts) {
+      DraftCost cost{snapshot_ms_, context_->engine->traits().rollback_tokens, 0};
+      if (source == DraftSource::kDraftModel) cost.ms_per_token = draft_model_->ms_per_token();
+      length = BestDraftLength(costs_, *decode, drafts->accepted(source), cost, length);
+    }
+    if (length > 0 && length >= options.tokens_min) return length;
+    drafts->OnSkipped(source);
+    return 0;
+  };
+  Draft draft = drafts->Propose(text, *request->next, length_of);
+  if (draft.tokens.empty() || draft.tokens.size() < options.tokens_min) return {};
+  decode->tokens += draft.tokens.size();
+  decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.tokens.size());
+  return draft;
+}
+
+Result<Bytes> Speculation::Prepare(Slot* slot, size_t tokens) {
+  if (tokens <= context_->engine->traits().rollback_tokens) return Bytes();
+  const double begin_ms = context_->NowMs();
+  auto snapshot = slot->TakeSnapshot();
+  snapshot_ms_ += (context_->NowMs() - begin_ms - snapshot_ms_) * kNewMeasureShare;
+  return snapshot;
+}
+
+Status Speculation::RollBack(Slot* slot, size_t accepted, const Bytes& snapshot) {
+  const double begin_ms = context_->NowMs();
+  const Status rolled = slot->RollBack(accepted + 1, snapshot);
+  if (!snapshot.empty()) snapshot_ms_ += (context_->NowMs() - begin_ms) * kNewMeasureShare;
+  return rolled;
+}
+
+void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) const {
+  const size_t tokens = draft.tokens.size();
+  request->drafts.OnVerified(draft.source, tokens, accepted);
+  request->cost.drafted_tokens += tokens;
+  request->cost.accepted_tokens += accepted;
+  context_->stats.Update([&](SchedulerStats* stats) {
+    DraftStats& of_source = stats->drafts[static_cast<size_t>(draft.source)];
+    of_source.drafted_tokens += tokens;
+    of_source.accepted_tokens += accepted;
+    ++of_source.verified;
+  });
+}
+
+}  // namespace cairn

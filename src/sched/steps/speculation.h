@@ -1,0 +1,61 @@
+// Speculation: verifies drafts in the decode of the answers, and rolls rejected tokens back.
+//
+//   slot      … the cat | sat        `sat` is sampled, not decoded yet
+//   draft               | sat on the mat        one decode, with logits for each token
+//   sampled             |     on the rug        `on` and `the` are accepted, `mat` is rejected
+//   slot      … the cat | sat on the            rolled back; `rug` is the next token
+//
+// Rolling back is a truncation where the memory allows it for so many tokens
+// (MemoryTraits::rollback_tokens). Otherwise a snapshot is taken before the decode; the slot is
+// restored to it and decodes the accepted tokens again.
+//
+// Threads: the context thread.
+
+#ifndef CAIRN_SCHED_STEPS_SPECULATION_H_
+#define CAIRN_SCHED_STEPS_SPECULATION_H_
+
+#include <cstddef>
+
+#include "base/bytes.h"
+#include "sched/context/scheduler_context.h"
+#include "sched/draft/drafter.h"
+#include "sched/request/request_state.h"
+#include "sched/steps/decode_costs.h"
+#include "sched/steps/draft_model.h"
+#include "sched/steps/stored_texts.h"
+
+namespace cairn {
+
+class Speculation {
+ public:
+  // Both must outlive this object. `draft_model`: nullptr if there is none.
+  Speculation(SchedulerContext* context, DraftModel* draft_model)
+      : context_(context), draft_model_(draft_model), stored_texts_(&context->pool) {}
+
+  // Makes the drafters of an answer whose prompt is computed. `earlier_answer`: see AnswerStart.
+  AnswerDrafts Begin(NamespaceId name_space, Tokens earlier_answer);
+  // Returns the draft to verify with the request's next token, and adds it to `decode`, which holds
+  // that token already. Empty if no draft pays.
+  Draft Propose(RunningRequest* request, PlannedDecode* decode) const;
+  // Called before a draft of `tokens` is decoded. Returns the snapshot that RollBack will need;
+  // empty if it needs none. On an error the draft must not be decoded.
+  Result<Bytes> Prepare(Slot* slot, size_t tokens);
+  // Drops what was decoded behind the slot's tokens, after its first `accepted` drafted tokens and
+  // the token before them were added to the slot. On an error the slot is empty.
+  Status RollBack(Slot* slot, size_t accepted, const Bytes& snapshot);
+
+  void OnDecoded(size_t tokens, double ms) { costs_.Add(tokens, ms); }
+  // Called once for each verified draft, of which the first `accepted` tokens were accepted.
+  void OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) const;
+
+ private:
+  SchedulerContext* const context_;
+  DraftModel* const draft_model_;
+  StoredTexts stored_texts_;
+  DecodeCosts costs_;
+  double snapshot_ms_ = 0;  // moving average of the time that a draft takes beside its decode
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_SCHED_STEPS_SPECULATION_H_
