@@ -9,9 +9,9 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/utf8.h"
-#include "chat/calls/known_call_syntaxes.h"
-#include "chat/learn/learned_syntax.h"
 #include "chat/parse/answer_parser.h"
+#include "chat/syntax/known_call_syntaxes.h"
+#include "chat/syntax/learned_syntax.h"
 #include "fuzz/input.h"
 
 namespace cairn {

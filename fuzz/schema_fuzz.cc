@@ -7,7 +7,7 @@
 #include "api/grammar/json_schema.h"
 #include "api/json.h"
 #include "base/check.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 #include "engine/grammar/grammar.h"
 #include "fuzz/input.h"
 #include "fuzz/json_mutator.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "chat/spans/prompt_text.h"
 #include "chat/spans/spans.h"
 #include "chat/template/builtin_templates.h"
-#include "chat/template/prompt_text.h"
 #include "fuzz/input.h"
 
 namespace cairn {

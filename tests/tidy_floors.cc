@@ -28,7 +28,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
         "grammar", "openai", "admin", "anthropic", "render", "llama_server"}},
       {"base", {".", "net", "process", "gguf"}},
       {"cache", {".", "disk"}},
-      {"chat", {".", "calls", "parse", "learn", "template", "spans"}},
+      {"chat", {"text", "syntax", "calls", "learn", "template", "parse", "spans"}},
       {"cmd",
        {"serve/events", "llama_flags", "serve/adapters", "model", "serve/source", "serve/device",
         "front", "serve/media", "serve/stop", "serve/remote", "rpc", ".", "cache", "serve",

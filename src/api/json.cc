@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

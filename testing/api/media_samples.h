@@ -14,7 +14,7 @@
 #include "api/media/base64.h"
 #include "api/media/media_rules.h"
 #include "base/bytes.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 #include "media/medium.h"
 
 namespace cairn::test {

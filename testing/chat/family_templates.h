@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/spans/spans.h"
 #include "chat/template/chat_template.h"
+#include "chat/text/message.h"
 
 namespace cairn::test {
 

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/template/builtin_templates.h"
 #include "chat/template/chat_template.h"
+#include "chat/text/message.h"
 
 namespace cairn::test {
 

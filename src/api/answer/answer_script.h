@@ -27,8 +27,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "chat/message.h"
 #include "chat/template/chat_template.h"
+#include "chat/text/message.h"
 #include "engine/grammar/grammar.h"
 
 namespace cairn {

@@ -24,7 +24,7 @@
 
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
-#include "chat/template/prompt_text.h"
+#include "chat/spans/prompt_text.h"
 #include "engine/engine.h"
 
 namespace cairn {

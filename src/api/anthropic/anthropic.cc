@@ -8,7 +8,7 @@
 
 #include "api/anthropic/anthropic_request.h"
 #include "base/hash.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

@@ -11,7 +11,7 @@
 #include "api/media/media_parts.h"
 #include "api/openai/answer_format.h"
 #include "api/prompt/reasoning_request.h"
-#include "chat/text_parts.h"
+#include "chat/text/text_parts.h"
 
 namespace cairn {
 namespace {

@@ -19,7 +19,7 @@
 #include "api/json.h"
 #include "api/media/media_rules.h"
 #include "api/openai/chat_request.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 #include "sched/scheduler.h"
 
 namespace cairn {

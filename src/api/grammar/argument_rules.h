@@ -17,7 +17,7 @@
 #include "api/grammar/schema/rule_sheet.h"
 #include "api/grammar/schema/schema_nodes.h"
 #include "api/grammar/schema/schema_rules.h"
-#include "chat/learn/learned_calls.h"
+#include "chat/syntax/learned_calls.h"
 
 namespace cairn {
 

@@ -10,7 +10,7 @@
 #include "api/api_error.h"
 #include "api/grammar/json_schema.h"
 #include "api/json.h"
-#include "chat/learn/learned_calls.h"
+#include "chat/syntax/learned_calls.h"
 
 namespace cairn {
 

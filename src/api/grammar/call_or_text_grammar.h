@@ -12,7 +12,7 @@
 
 #include "api/grammar/tool_choice.h"
 #include "chat/template/chat_template.h"
-#include "chat/tools.h"
+#include "chat/text/tools.h"
 
 namespace cairn {
 

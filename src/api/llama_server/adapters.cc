@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "api/json.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 

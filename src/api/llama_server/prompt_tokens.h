@@ -13,7 +13,7 @@
 #include "api/kept_by_key.h"
 #include "api/media/media_layouts.h"
 #include "cache/segment_index.h"
-#include "chat/template/prompt_text.h"
+#include "chat/spans/prompt_text.h"
 #include "engine/engine.h"
 
 namespace cairn {

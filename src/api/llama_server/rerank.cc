@@ -9,7 +9,7 @@
 #include "api/json.h"
 #include "api/llama_server/prompt_tokens.h"
 #include "api/prompt/prompt_limits.h"
-#include "chat/template/prompt_text.h"
+#include "chat/spans/prompt_text.h"
 
 namespace cairn {
 namespace {

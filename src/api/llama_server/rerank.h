@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "chat/template/special_texts.h"
+#include "chat/spans/special_texts.h"
 #include "engine/embed/reranker.h"
 #include "engine/engine.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

@@ -11,7 +11,7 @@
 #include "api/openai/answer_format.h"
 #include "api/prompt/prefill.h"
 #include "api/prompt/reasoning_request.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

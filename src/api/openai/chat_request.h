@@ -10,7 +10,7 @@
 #include "api/grammar/tool_choice.h"
 #include "api/json.h"
 #include "api/media/media_rules.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 #include "sched/scheduler.h"
 
 namespace cairn {

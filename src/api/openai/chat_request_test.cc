@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "chat/text_parts.h"
+#include "chat/text/text_parts.h"
 
 namespace cairn::chat_request_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/text_parts.h"
+#include "chat/text/text_parts.h"
 
 namespace cairn::responses_request_test {
 namespace {

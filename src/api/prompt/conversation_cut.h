@@ -23,8 +23,8 @@
 #include <unordered_map>
 
 #include "api/prompt/context_window.h"
-#include "chat/message.h"
 #include "chat/template/chat_template.h"
+#include "chat/text/message.h"
 #include "engine/engine.h"
 
 namespace cairn {

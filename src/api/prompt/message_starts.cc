@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "api/llama_server/prompt_tokens.h"
-#include "chat/template/prompt_text.h"
+#include "chat/spans/prompt_text.h"
 
 namespace cairn {
 namespace {

@@ -17,8 +17,8 @@
 #include <string>
 
 #include "base/tokens.h"
+#include "chat/spans/special_texts.h"
 #include "chat/template/chat_template.h"
-#include "chat/template/special_texts.h"
 #include "engine/engine.h"
 
 namespace cairn {

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/parse/answer_parser.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

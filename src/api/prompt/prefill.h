@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "api/json.h"
-#include "chat/message.h"
-#include "chat/parse/reasoning_tags.h"
+#include "chat/learn/reasoning_tags.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

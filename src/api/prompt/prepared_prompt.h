@@ -11,10 +11,10 @@
 
 #include "api/media/placed_medium.h"
 #include "base/tokens.h"
-#include "chat/message.h"
 #include "chat/spans/mark_places.h"
+#include "chat/spans/prompt_text.h"
 #include "chat/spans/token_map.h"
-#include "chat/template/prompt_text.h"
+#include "chat/text/message.h"
 #include "policy/prompt_shape.h"
 
 namespace cairn {

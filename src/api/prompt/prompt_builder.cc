@@ -7,11 +7,11 @@
 #include "api/prompt/message_starts.h"
 #include "api/prompt/prefill.h"
 #include "api/wall_clock.h"
-#include "chat/parse/call_arguments.h"
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"
 #include "chat/spans/open_message.h"
-#include "chat/text_parts.h"
+#include "chat/text/call_arguments.h"
+#include "chat/text/text_parts.h"
 #include "sched/request/adapter_name_space.h"
 
 namespace cairn {

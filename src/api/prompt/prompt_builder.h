@@ -34,11 +34,11 @@
 #include "api/prompt/prepared_prompt.h"
 #include "api/prompt/prompt_limits.h"
 #include "base/log.h"
-#include "chat/canonical.h"
 #include "chat/spans/spans.h"
 #include "chat/spans/volatile_text.h"
 #include "chat/template/chat_template.h"
 #include "chat/template/reasoning_controls.h"
+#include "chat/text/canonical.h"
 #include "engine/engine.h"
 
 namespace cairn {

@@ -20,7 +20,7 @@
 #include "api/api_error.h"
 #include "base/json.h"
 #include "base/tokens.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 #include "engine/engine.h"
 
 namespace cairn {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "api/json.h"
-#include "chat/message.h"
 #include "chat/parse/answer_parser.h"
+#include "chat/text/message.h"
 #include "sched/answer/reasoning_meter.h"
 
 namespace cairn {

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

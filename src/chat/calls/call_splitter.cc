@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "chat/calls/calls_json.h"
-#include "chat/calls/calls_scan.h"
+#include "chat/text/calls_scan.h"
 
 namespace cairn {
 namespace {

@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "chat/calls/calls_learned.h"
 #include "chat/calls/calls_syntax.h"
 #include "chat/calls/calls_tools.h"
-#include "chat/learn/calls_learned.h"
-#include "chat/learn/learned_syntax.h"
-#include "chat/parse/answer_parser.h"
-#include "chat/parse/held_text.h"
+#include "chat/syntax/learned_syntax.h"
+#include "chat/text/answer_delta.h"
+#include "chat/text/held_text.h"
 
 namespace cairn {
 

@@ -7,8 +7,8 @@
 #include <random>
 
 #include "base/json.h"
-#include "chat/learn/learned_syntax.h"
 #include "chat/parse/answer_parser.h"
+#include "chat/syntax/learned_syntax.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "chat/calls/calls_scan.h"
-#include "chat/parse/held_text.h"
-#include "chat/parse/json_mender.h"
+#include "chat/text/calls_scan.h"
+#include "chat/text/held_text.h"
+#include "chat/text/json_mender.h"
 
 namespace cairn {
 namespace {

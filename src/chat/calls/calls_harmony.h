@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "chat/calls/calls_tools.h"
-#include "chat/parse/answer_parser.h"
+#include "chat/text/answer_delta.h"
 
 namespace cairn {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

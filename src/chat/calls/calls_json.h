@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/calls/calls_scan.h"
 #include "chat/calls/calls_syntax.h"
+#include "chat/text/calls_scan.h"
 
 namespace cairn {
 

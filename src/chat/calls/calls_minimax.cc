@@ -17,8 +17,8 @@
 #include "base/json.h"
 #include "chat/calls/argument_types.h"
 #include "chat/calls/calls_json.h"
-#include "chat/calls/calls_scan.h"
 #include "chat/calls/calls_syntax.h"
+#include "chat/text/calls_scan.h"
 
 namespace cairn {
 namespace {

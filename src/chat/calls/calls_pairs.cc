@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
-#include "chat/parse/limited_json.h"
-#include "chat/parse/quoted_values.h"
+#include "chat/calls/quoted_values.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

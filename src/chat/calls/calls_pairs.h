@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "chat/calls/argument_types.h"
-#include "chat/learn/learned_syntax.h"
+#include "chat/syntax/learned_syntax.h"
 
 namespace cairn {
 

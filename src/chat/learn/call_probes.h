@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "chat/tools.h"
+#include "chat/text/tools.h"
 
 namespace cairn::probe {
 

@@ -12,8 +12,8 @@
 #include "chat/calls/calls_json.h"
 #include "chat/calls/calls_python.h"
 #include "chat/learn/call_probes.h"
-#include "chat/parse/limited_json.h"
-#include "chat/spans/rendering_cuts.h"
+#include "chat/learn/rendering_cuts.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {
@@ -60,7 +60,7 @@ bool IsTagMark(const std::string& part) {
 
 class Learner {
  public:
-  explicit Learner(const ChatTemplate& chat_template) : template_(chat_template) {}
+  explicit Learner(const RenderConversation& render) : render_(render) {}
 
   std::shared_ptr<const LearnedCalls> Learn() {
     const bool learned = FindNames() && FindArguments() && FindAround() && FindIds() &&
@@ -87,7 +87,7 @@ class Learner {
     }
     conversation.tools = tools_;
     conversation.now_unix_s = 1;
-    const auto rendered = template_.Render(conversation, false);
+    const auto rendered = render_(conversation, false);
     if (!rendered) return std::nullopt;
     const size_t user = rendered->rfind(probe::kUser);
     if (user == std::string::npos) return std::nullopt;
@@ -104,7 +104,7 @@ class Learner {
     conversation.messages.push_back({.role = Role::kUser, .content = std::string(probe::kUser)});
     conversation.tools = tools_;
     conversation.now_unix_s = 1;
-    const std::string prompt = template_.Render(conversation, true).value_or("");
+    const std::string prompt = render_(conversation, true).value_or("");
     const size_t user = prompt.rfind(probe::kUser);
     return user == std::string::npos ? "" : prompt.substr(user + probe::kUser.size());
   }
@@ -562,7 +562,7 @@ class Learner {
     return true;
   }
 
-  const ChatTemplate& template_;
+  const RenderConversation& render_;
   LearnedCalls learned_;
   Tools tools_;
   bool followed_ = false;
@@ -573,8 +573,8 @@ class Learner {
 
 }  // namespace
 
-std::shared_ptr<const LearnedCalls> LearnCalls(const ChatTemplate& chat_template) {
-  return Learner(chat_template).Learn();
+std::shared_ptr<const LearnedCalls> LearnCalls(const RenderConversation& render) {
+  return Learner(render).Learn();
 }
 
 }  // namespace cairn

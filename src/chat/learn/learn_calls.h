@@ -13,15 +13,15 @@
 
 #include <memory>
 
-#include "chat/learn/learned_calls.h"
-#include "chat/template/chat_template.h"
+#include "chat/syntax/learned_calls.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 
 // Returns null if the template writes no calls, writes them in a form that LearnedCalls cannot
 // describe, or begins them with nothing that separates them from text. Renders about fifteen times.
 // Any thread.
-std::shared_ptr<const LearnedCalls> LearnCalls(const ChatTemplate& chat_template);
+std::shared_ptr<const LearnedCalls> LearnCalls(const RenderConversation& render);
 
 }  // namespace cairn
 

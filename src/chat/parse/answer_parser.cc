@@ -8,9 +8,9 @@
 #include "chat/calls/calls_harmony.h"
 #include "chat/calls/calls_syntax.h"
 #include "chat/calls/calls_tools.h"
-#include "chat/learn/learned_syntax.h"
-#include "chat/learn/named_calls.h"
 #include "chat/parse/reasoning.h"
+#include "chat/syntax/learned_syntax.h"
+#include "chat/syntax/named_calls.h"
 
 namespace cairn {
 namespace {

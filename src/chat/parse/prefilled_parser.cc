@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "chat/parse/held_text.h"
+#include "chat/text/held_text.h"
 
 namespace cairn {
 namespace {

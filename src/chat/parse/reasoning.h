@@ -11,7 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/parse/reasoning_tags.h"
+#include "chat/learn/reasoning_tags.h"
+#include "chat/template/rendered_text.h"
 
 namespace cairn {
 
@@ -76,14 +77,6 @@ bool OpensReasoning(const ReasoningTags& tags, std::string_view generation_promp
 inline constexpr std::string_view kAnswerRule = "answer-with-reasoning";
 std::string GrammarWithReasoning(const ReasoningTags& tags, std::string_view content_rules,
                                  bool starts_inside);
-
-// Bytes [begin, end) of a text.
-struct TextRange {
-  size_t begin = 0;
-  size_t end = 0;
-
-  friend bool operator==(const TextRange&, const TextRange&) = default;
-};
 
 // Finds the reasoning in a rendered prompt, tags included: from each opening tag that is closed
 // again before the next one opens. Tags that a person writes count as well; the only effect is that

@@ -17,9 +17,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "chat/message.h"
+#include "chat/spans/prompt_text.h"
 #include "chat/template/chat_template.h"
-#include "chat/template/prompt_text.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/parse/reasoning.h"
 #include "chat/spans/spans.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -18,10 +18,10 @@
 #include <limits>
 
 #include "base/result.h"
-#include "chat/message.h"
+#include "chat/spans/prompt_text.h"
+#include "chat/spans/special_texts.h"
 #include "chat/template/chat_template.h"
-#include "chat/template/prompt_text.h"
-#include "chat/template/special_texts.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

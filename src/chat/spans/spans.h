@@ -17,10 +17,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/parse/reasoning.h"
 #include "chat/template/chat_template.h"
 #include "chat/template/rendered_text.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "chat/spans/prompt_text.h"
 #include "chat/spans/spans.h"
-#include "chat/template/prompt_text.h"
 #include "testing/chat/family_templates.h"
 
 namespace cairn::spans_property_test {

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

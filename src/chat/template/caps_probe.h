@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "chat/template/template_caps.h"
-#include "chat/tools.h"
+#include "chat/text/tools.h"
 
 namespace cairn {
 

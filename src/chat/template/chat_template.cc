@@ -11,11 +11,11 @@
 
 #include "base/json.h"
 #include "chat/learn/learn_calls.h"
-#include "chat/parse/call_arguments.h"
-#include "chat/spans/tools_block.h"
 #include "chat/template/caps_probe.h"
 #include "chat/template/template_functions.h"
 #include "chat/template/template_input.h"
+#include "chat/template/tools_block.h"
+#include "chat/text/call_arguments.h"
 #include "jinja/template.h"
 
 namespace cairn {
@@ -181,7 +181,10 @@ ChatTemplate::ChatTemplate(std::string source, std::unique_ptr<Program> program,
         };
         return FindTemplateCaps(source_, render);
       }()),
-      reasoning_tags_(LearnReasoningTags(*this)) {}
+      reasoning_tags_(LearnReasoningTags(
+          source_, [this](const Conversation& conversation, bool add_generation_prompt) {
+            return Render(conversation, add_generation_prompt);
+          })) {}
 
 ChatTemplate::~ChatTemplate() = default;
 
@@ -194,7 +197,10 @@ Result<std::unique_ptr<ChatTemplate>> ChatTemplate::Parse(std::string source, st
   auto program =
       std::make_unique<Program>(*std::move(parsed), std::move(bos_text), std::move(eos_text));
   std::unique_ptr<ChatTemplate> made(new ChatTemplate(std::move(source), std::move(program)));
-  made->learned_calls_ = LearnCalls(*made);
+  made->learned_calls_ =
+      LearnCalls([&made](const Conversation& conversation, bool add_generation_prompt) {
+        return made->Render(conversation, add_generation_prompt);
+      });
   return made;
 }
 

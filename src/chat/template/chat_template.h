@@ -10,11 +10,11 @@
 #include <string>
 
 #include "base/result.h"
-#include "chat/learn/learned_calls.h"
-#include "chat/message.h"
-#include "chat/parse/reasoning_tags.h"
+#include "chat/learn/reasoning_tags.h"
+#include "chat/syntax/learned_calls.h"
 #include "chat/template/rendered_text.h"
 #include "chat/template/template_caps.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -15,7 +15,7 @@
 
 #include "base/json.h"
 #include "base/white_space.h"
-#include "chat/parse/call_arguments.h"
+#include "chat/text/call_arguments.h"
 #include "testing/base/golden_file.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"

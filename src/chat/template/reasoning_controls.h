@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/template/chat_template.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -25,6 +25,14 @@ namespace cairn {
 
 inline constexpr size_t kNoMessage = std::numeric_limits<size_t>::max();
 
+// Bytes [begin, end) of a text.
+struct TextRange {
+  size_t begin = 0;
+  size_t end = 0;
+
+  friend bool operator==(const TextRange&, const TextRange&) = default;
+};
+
 // The part of a conversation that a text is.
 enum class TextField : uint8_t {
   kOwn,  // none: the template's, or what this server put around a client's texts

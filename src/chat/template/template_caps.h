@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "chat/text_parts.h"
+#include "chat/text/text_parts.h"
 
 namespace cairn {
 
@@ -65,7 +65,7 @@ struct TemplateCaps {
   // The names of offered tools, calls and tool results are shown.
   bool tools = false;
   // The tools are shown before the last user message, so each new one moves them
-  // (chat/spans/tools_block.h).
+  // (chat/template/tools_block.h).
   bool tools_move = false;
   bool tool_calls = false;
   bool tool_responses = false;

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "chat/template/prompt_text.h"
+#include "chat/spans/prompt_text.h"
 #include "testing/base/golden_file.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"

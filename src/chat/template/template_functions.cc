@@ -3,7 +3,7 @@
 #include <array>
 #include <ctime>
 
-#include "chat/parse/limited_json.h"
+#include "chat/text/limited_json.h"
 #include "jinja/value/print.h"
 
 namespace cairn {

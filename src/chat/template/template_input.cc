@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "chat/parse/call_arguments.h"
-#include "chat/parse/limited_json.h"
 #include "chat/template/template_turns.h"
+#include "chat/text/call_arguments.h"
+#include "chat/text/limited_json.h"
 #include "jinja/template.h"
 
 namespace cairn {

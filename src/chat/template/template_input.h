@@ -9,9 +9,9 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "chat/message.h"
 #include "chat/template/rendered_text.h"
 #include "chat/template/template_caps.h"
+#include "chat/text/message.h"
 #include "jinja/value/value.h"
 
 namespace cairn {
@@ -31,7 +31,7 @@ struct TemplateMessage {
 };
 
 // Returns the `messages` array in the form that the template needs. A call's arguments become an
-// object where it needs one, whatever they are (chat/parse/call_arguments.h). Returns
+// object where it needs one, whatever they are (chat/text/call_arguments.h). Returns
 // kInvalidArgument if there are too many messages. Any thread.
 Result<std::vector<TemplateMessage>> TemplateMessages(const Conversation& conversation,
                                                       const TemplateCaps& caps);

@@ -23,9 +23,9 @@
 #include <string_view>
 #include <vector>
 
-#include "chat/message.h"
 #include "chat/template/rendered_text.h"
 #include "chat/template/template_caps.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -14,8 +14,8 @@
 #include "api/openai/answer_format.h"
 #include "api/openai/chat_request.h"
 #include "base/read_file.h"
-#include "chat/parse/limited_json.h"
 #include "chat/template/reasoning_controls.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "api/prompt/order/known_json.h"
 #include "cache/checkpoint_cache.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 

@@ -4,8 +4,8 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "chat/canonical.h"
-#include "chat/parse/limited_json.h"
+#include "chat/text/canonical.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {

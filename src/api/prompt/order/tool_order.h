@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "cache/checkpoint_cache.h"
-#include "chat/message.h"
+#include "chat/text/message.h"
 
 namespace cairn {
 
