@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "api/anthropic/anthropic_request.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/responses_request.h"
+#include "api/request/chat_request.h"
 #include "base/check.h"
 #include "fuzz/input.h"
 #include "fuzz/json_mutator.h"

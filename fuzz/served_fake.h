@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "chat/template/builtin_templates.h"
 #include "http/routes.h"
 #include "policy/eviction.h"

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "api/llama_server/prompt_tokens.h"
+#include "api/prompt/prompt_tokens.h"
 #include "chat/template/chat_template.h"
 #include "lab/maker/model_vocabulary.h"
 #include "testing/engine/llama_fixture.h"

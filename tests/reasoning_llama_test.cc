@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/answer/answer_reader.h"
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "chat/template/reasoning_controls.h"
 #include "engine/llama/llama_engine.h"
 #include "testing/chat/family_templates.h"

@@ -24,8 +24,9 @@ using Floors = std::vector<std::string>;
 const std::map<std::string, Floors>& FloorsOfFolders() {
   static const std::map<std::string, Floors> floors = {
       {"api",
-       {".", "answer", "media", "prompt/order", "grammar/pattern", "grammar/schema", "prompt",
-        "grammar", "openai", "admin", "anthropic", "render", "llama_server"}},
+       {".", "media", "grammar/pattern", "grammar/rules", "grammar/schema", "grammar", "record",
+        "request", "prompt/order", "prompt", "service", "answer", "openai", "anthropic",
+        "llama_server", "admin", "render"}},
       {"base", {".", "net", "process", "gguf"}},
       {"cache", {".", "disk"}},
       {"chat", {"text", "syntax", "calls", "learn", "template", "parse", "spans"}},

@@ -277,9 +277,9 @@ Complaints CheckThreads(const SourceFile& file) {
 
 Complaints CheckTokenizing(const SourceFile& file) {
   static const std::vector<std::string_view> allowed = {
-      "src/api/prompt/prompt_limits.cc",        // the gate
-      "src/api/llama_server/prompt_tokens.cc",  // of a PromptText, which PromptBuilder has measured
-      "src/api/llama_server/infill.cc",         // measures all of its texts together
+      "src/api/prompt/prompt_limits.cc",  // the gate
+      "src/api/prompt/prompt_tokens.cc",  // of a PromptText, which PromptBuilder has measured
+      "src/api/llama_server/infill.cc",   // measures all of its texts together
       "src/api/llama_server/rerank.cc",
       "src/api/openai/embeddings.cc",        // have limits of their own
       "src/api/prompt/conversation_cut.cc",  // passes over what cannot fit

@@ -151,8 +151,8 @@ TEST(TidyRules, FindIncludesAgainstTheDirection) {
   EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"testing/engine/fake_engine.h\"\n"})),
             "lab/sim/a.cc:1: lab may not include testing/engine/fake_engine.h\n");
   EXPECT_EQ(Joined(CheckDirection({"testing/engine/a.h", "#include \"lab/maker/a.h\"\n"})), "");
-  EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"api/chat_service.h\"\n"})),
-            "lab/sim/a.cc:1: lab may not include api/chat_service.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"api/service/chat_service.h\"\n"})),
+            "lab/sim/a.cc:1: lab may not include api/service/chat_service.h\n");
   EXPECT_EQ(Joined(CheckDirection({"src/extra/a.cc", ""})),
             "src/extra/a.cc:1: the folder extra has no place in the direction of includes\n");
 }

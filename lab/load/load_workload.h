@@ -48,7 +48,7 @@ const std::array<std::string_view, 6>& LoadWorkloads();
 // an unknown name is one reason.
 LoadRun PlayLoad(std::string_view workload, const LoadOptions& options);
 
-// Returns the rules (see api/answer/answer_script.h) that make a server give the answers of the
+// Returns the rules (see api/service/answer_script.h) that make a server give the answers of the
 // workload `turns`, reasoning included. For other servers the request has an equivalent grammar.
 std::string TurnsScript(const LoadOptions& options);
 

@@ -1,5 +1,5 @@
-// cairn: one program with subcommands. The main path is cmd/serve/serve.cc -> api/chat_service.h ->
-// sched/scheduler.h -> cache/checkpoint_cache.h.
+// cairn: one program with subcommands. The main path is cmd/serve/serve.cc ->
+// api/service/chat_service.h -> sched/scheduler.h -> cache/checkpoint_cache.h.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "api/anthropic/anthropic_request.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/completion.h"
 #include "api/openai/responses_request.h"
+#include "api/request/chat_request.h"
 #include "http/http_client.h"
 #include "testing/http/played_keys.h"
 #include "testing/http/whole_server.h"

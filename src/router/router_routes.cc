@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/admin/request_log.h"
 #include "api/json.h"
+#include "api/record/request_log.h"
 #include "api/wall_clock.h"
 #include "http/requests/request_routes.h"
 #include "http/routes.h"

@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "chat/template/builtin_templates.h"
 #include "testing/engine/fake_engine.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "chat/parse/answer_parser.h"
 #include "sched/answer/generation.h"
 

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "base/check.h"
 #include "chat/template/builtin_templates.h"
 #include "http/requests/request_routes.h"

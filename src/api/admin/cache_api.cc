@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "api/admin/json_aliases.h"
 #include "api/answer/answer_reader.h"
 #include "api/json.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/completion.h"
+#include "api/record/json_aliases.h"
+#include "api/request/chat_request.h"
 #include "base/memory_watch.h"
 #include "base/number_text.h"
 #include "base/utf8.h"

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 
 namespace cairn {
 

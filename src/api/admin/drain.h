@@ -19,7 +19,7 @@
 #include <mutex>
 #include <string>
 
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "base/clock.h"
 
 namespace cairn {

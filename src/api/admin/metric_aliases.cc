@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/admin/json_aliases.h"
+#include "api/record/json_aliases.h"
 
 namespace cairn {
 namespace {

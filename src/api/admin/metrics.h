@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
-#include "api/admin/explanation.h"
 #include "api/admin/refusals.h"
+#include "api/record/explanation.h"
 #include "chat/spans/spans.h"
 #include "engine/embed/embedder.h"
 #include "events/kv_events.h"

@@ -64,7 +64,7 @@ class Refusals {
   RefusalCounts counts() const;
 
   // The last ones of a client, newest first, in the form of the list of requests
-  // (api/admin/request_log.h).
+  // (api/record/request_log.h).
   Json List(NamespaceId name_space) const;
   // Null if there is no such entry.
   Json Find(std::string_view id, NamespaceId name_space) const;

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "api/admin/request_log.h"
 #include "api/media/media_layouts.h"
 #include "api/prompt/prompt_builder.h"
+#include "api/record/request_log.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/fake_engine.h"
 #include "testing/media/fake_media.h"

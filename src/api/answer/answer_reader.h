@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "base/log.h"
 #include "chat/parse/answer_parser.h"
 #include "sched/answer/generation.h"

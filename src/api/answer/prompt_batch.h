@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "engine/adapters/adapter_sets.h"
 #include "sched/request/generation_request.h"
 

@@ -22,8 +22,8 @@
 #include "api/answer/answer_identity.h"
 #include "api/answer/answer_reader.h"
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/json.h"
+#include "api/service/chat_service.h"
 
 namespace cairn {
 

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/answer/stop_limits.h"
 #include "api/media/media_parts.h"
-#include "api/openai/answer_format.h"
-#include "api/prompt/reasoning_request.h"
+#include "api/request/answer_format.h"
+#include "api/request/reasoning_request.h"
+#include "api/request/stop_limits.h"
 #include "chat/text/text_parts.h"
 
 namespace cairn {

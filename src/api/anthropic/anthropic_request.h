@@ -18,7 +18,7 @@
 
 #include "api/json.h"
 #include "api/media/media_rules.h"
-#include "api/openai/chat_request.h"
+#include "api/request/chat_request.h"
 #include "chat/text/message.h"
 #include "sched/scheduler.h"
 

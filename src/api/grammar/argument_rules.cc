@@ -4,8 +4,8 @@
 #include <array>
 #include <cctype>
 
-#include "api/grammar/json_grammar.h"
 #include "api/grammar/pattern/regex.h"
+#include "api/grammar/rules/json_grammar.h"
 
 namespace cairn {
 namespace {

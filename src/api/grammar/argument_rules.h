@@ -13,8 +13,8 @@
 
 #include "api/api_error.h"
 #include "api/grammar/json_schema.h"
+#include "api/grammar/rules/rule_sheet.h"
 #include "api/grammar/schema/member_rules.h"
-#include "api/grammar/schema/rule_sheet.h"
 #include "api/grammar/schema/schema_nodes.h"
 #include "api/grammar/schema/schema_rules.h"
 #include "chat/syntax/learned_calls.h"

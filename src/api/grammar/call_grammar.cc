@@ -10,9 +10,8 @@
 
 #include "api/grammar/argument_rules.h"
 #include "api/grammar/call_grammar_learned.h"
-#include "api/grammar/call_or_text_grammar.h"
-#include "api/grammar/json_grammar.h"
 #include "api/grammar/json_schema.h"
+#include "api/grammar/rules/json_grammar.h"
 #include "chat/parse/answer_parser.h"
 
 namespace cairn {
@@ -242,13 +241,6 @@ class CallWriter {
   std::optional<ApiError> error_;
 };
 
-// The inputs that the grammar of calls depends on.
-std::string GrammarKey(const Tools& tools, const ToolChoice& choice) {
-  std::string key = choice.several ? "calls" : "call";
-  for (const std::string& name : choice.names) key += "\n" + ToText(Json(name));
-  return key + "\n" + tools.text();
-}
-
 }  // namespace
 
 ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
@@ -261,40 +253,6 @@ ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const T
                                  choice.several ? kForcedCallsMax : 1);
   }
   return CallWriter(*std::move(tools), choice.several).Write(format, chat_template.source());
-}
-
-ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request,
-                                 GrammarCache* cache) {
-  const ToolChoice& choice = request->tool_choice;
-  const Tools& tools = request->conversation.tools;
-  if (choice.kind == ToolChoice::Kind::kNone) return Tools();
-  const bool forced = choice.kind == ToolChoice::Kind::kRequired;
-  if (forced) {
-    if (!request->grammar.empty() && !request->grammar_is_format) {
-      return tl::unexpected(
-          FieldError(kToolChoiceField, "'auto' or 'none' where the answer has a grammar"));
-    }
-    // A format is for texts, and the answer has none.
-    request->loosened.clear();  // of a format
-    auto grammar = RulesOf(
-        cache, GrammarKey(tools, choice), &request->loosened,
-        [&](Loosened* loosened) { return GrammarOfCalls(chat_template, tools, choice, loosened); });
-    if (!grammar) return tl::unexpected(grammar.error());
-    request->grammar = *std::move(grammar);
-  }
-  if (choice.names.size() > tools.size()) {
-    return tl::unexpected(
-        FieldError(kToolChoiceField, "a choice among 'tools': it names more than there are"));
-  }
-  if (!forced && request->grammar_is_format && !request->grammar.empty()) {
-    const std::string& format = request->grammar;
-    auto both = RulesOf(cache, GrammarKey(tools, choice) + "\n" + format, nullptr, [&](Loosened*) {
-      return ApiResult<std::string>(GrammarOfCallsOrText(chat_template, tools, choice, format));
-    });
-    if (!both) return tl::unexpected(both.error());
-    request->grammar = *std::move(both);
-  }
-  return choice.names.empty() ? tools : tools.Named(choice.names);
 }
 
 }  // namespace cairn

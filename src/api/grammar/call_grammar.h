@@ -9,13 +9,10 @@
 #define CAIRN_API_GRAMMAR_CALL_GRAMMAR_H_
 
 #include <string>
-#include <string_view>
 
 #include "api/api_error.h"
-#include "api/grammar/grammar_cache.h"
 #include "api/grammar/json_schema.h"
 #include "api/grammar/tool_choice.h"
-#include "api/openai/chat_request.h"
 #include "chat/template/chat_template.h"
 
 namespace cairn {
@@ -28,12 +25,6 @@ inline constexpr size_t kForcedCallsMax = 16;
 // its parameters are no schema, or no object fits them; the model's call syntax is unknown.
 ApiResult<std::string> GrammarOfCalls(const ChatTemplate& chat_template, const Tools& offered,
                                       const ToolChoice& choice, Loosened* loosened = nullptr);
-
-// Enforces a request's tool_choice: sets its grammar if a call is forced, and lets the grammar of a
-// format allow calls too if they are not. Returns the tools whose calls the answer is parsed for;
-// empty if calls are not parsed. `cache` is for this template alone, and may be null.
-ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request,
-                                 GrammarCache* cache = nullptr);
 
 }  // namespace cairn
 

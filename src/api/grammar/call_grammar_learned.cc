@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/grammar/argument_rules.h"
-#include "api/grammar/json_grammar.h"
+#include "api/grammar/rules/json_grammar.h"
 #include "api/json.h"
 
 namespace cairn {

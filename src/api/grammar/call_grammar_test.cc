@@ -7,6 +7,7 @@
 #include <random>
 
 #include "api/json.h"
+#include "api/request/apply_tool_choice.h"
 #include "chat/parse/answer_parser.h"
 #include "engine/grammar/grammar.h"
 #include "testing/base/golden_file.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/grammar/call_grammar.h"
-#include "api/grammar/json_grammar.h"
+#include "api/grammar/rules/json_grammar.h"
 #include "api/json.h"
 #include "chat/parse/answer_parser.h"
 #include "engine/grammar/grammar.h"

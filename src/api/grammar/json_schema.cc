@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "api/grammar/json_grammar.h"
 #include "api/grammar/pattern/dfa.h"
 #include "api/grammar/pattern/regex.h"
-#include "api/grammar/schema/rule_sheet.h"
+#include "api/grammar/rules/json_grammar.h"
+#include "api/grammar/rules/rule_sheet.h"
 #include "api/grammar/schema/schema_nodes.h"
 #include "api/grammar/schema/schema_rules.h"
 

@@ -15,9 +15,9 @@
 #include <cstddef>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/json.h"
 #include "api/openai/completion_request.h"
+#include "api/service/chat_service.h"
 #include "engine/infill_tokens.h"
 
 namespace cairn {

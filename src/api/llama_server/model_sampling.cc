@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/json.h"
-#include "api/llama_server/settings_json.h"
-#include "api/openai/chat_request.h"
+#include "api/request/chat_request.h"
+#include "api/request/settings_json.h"
 
 namespace cairn {
 namespace {

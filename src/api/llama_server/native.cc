@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "api/admin/json_aliases.h"
-#include "api/admin/memory_json.h"
 #include "api/json.h"
-#include "api/llama_server/settings_json.h"
+#include "api/memory_json.h"
 #include "api/openai/response_items.h"
 #include "api/openai/responses_request.h"
+#include "api/record/json_aliases.h"
+#include "api/request/settings_json.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
 #include "media/medium.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/openai/stored_responses.h"
+#include "api/service/chat_service.h"
 #include "sched/slot_files.h"
 
 namespace cairn {

@@ -1,7 +1,7 @@
 #include "api/llama_server/native.h"
 
-#include "api/admin/model_catalog.h"
 #include "api/json.h"
+#include "api/llama_server/model_catalog.h"
 #include "testing/api/api_fixture.h"
 
 namespace cairn::native_test {

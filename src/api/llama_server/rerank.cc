@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/json.h"
-#include "api/llama_server/prompt_tokens.h"
 #include "api/prompt/prompt_limits.h"
+#include "api/prompt/prompt_tokens.h"
 #include "chat/spans/prompt_text.h"
 
 namespace cairn {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/anthropic/anthropic_request.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/responses_request.h"
+#include "api/request/chat_request.h"
 #include "testing/api/api_fixture.h"
 
 namespace cairn::special_tokens_test {

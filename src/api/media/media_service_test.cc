@@ -6,8 +6,8 @@
 #include <string>
 
 #include "api/admin/cache_api.h"
-#include "api/admin/model_catalog.h"
 #include "api/anthropic/anthropic.h"
+#include "api/llama_server/model_catalog.h"
 #include "api/llama_server/native.h"
 #include "testing/api/api_fixture.h"
 #include "testing/api/media_samples.h"

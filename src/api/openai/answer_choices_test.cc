@@ -4,10 +4,10 @@
 #include <map>
 #include <vector>
 
+#include "api/answer/cost_json.h"
+#include "api/answer/logprobs_json.h"
 #include "api/json.h"
-#include "api/llama_server/cost_json.h"
 #include "api/openai/completion.h"
-#include "api/openai/logprobs_json.h"
 #include "api/openai/openai.h"
 #include "testing/api/api_fixture.h"
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "api/openai/chat_request.h"
+#include "api/request/chat_request.h"
 #include "testing/api/media_samples.h"
 
 namespace cairn::chat_media_test {

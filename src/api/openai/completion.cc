@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/answer/answer_reader.h"
-#include "api/llama_server/cost_json.h"
-#include "api/llama_server/settings_json.h"
+#include "api/answer/cost_json.h"
+#include "api/request/settings_json.h"
 
 namespace cairn {
 namespace {

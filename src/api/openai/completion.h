@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "api/answer/answer_identity.h"
+#include "api/answer/logprobs_json.h"
 #include "api/answer/prompt_batch.h"
-#include "api/answer_options.h"
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/json.h"
 #include "api/openai/completion_request.h"
-#include "api/openai/logprobs_json.h"
+#include "api/request/answer_options.h"
+#include "api/service/chat_service.h"
 
 namespace cairn {
 

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/json.h"
 #include "api/media/media_reader.h"
 #include "api/media/placed_medium.h"
+#include "api/service/chat_service.h"
 #include "base/tokens.h"
 #include "cache/segment_index.h"
 #include "policy/prompt_shape.h"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "api/openai/answer_format.h"
-#include "api/openai/chat_request.h"
+#include "api/request/answer_format.h"
+#include "api/request/chat_request.h"
 
 namespace cairn {
 namespace {

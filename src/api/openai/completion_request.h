@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "api/answer_options.h"
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/json.h"
 #include "api/media/placed_medium.h"
 #include "api/openai/completion_prompt.h"
+#include "api/request/answer_options.h"
+#include "api/service/chat_service.h"
 
 namespace cairn {
 

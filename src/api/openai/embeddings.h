@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "base/result.h"
 #include "cache/segment_index.h"
 #include "engine/embed/embedder.h"

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "api/llama_server/cost_json.h"
-#include "api/openai/logprobs_json.h"
+#include "api/answer/cost_json.h"
+#include "api/answer/logprobs_json.h"
 
 namespace cairn {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "api/llama_server/cost_json.h"
+#include "api/answer/cost_json.h"
 #include "api/openai/response_items.h"
 #include "chat/calls/calls_json.h"
 

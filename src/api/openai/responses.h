@@ -15,9 +15,9 @@
 
 #include "api/answer/answer_identity.h"
 #include "api/answer/answer_reader.h"
-#include "api/answer_options.h"
 #include "api/api_error.h"
 #include "api/json.h"
+#include "api/request/answer_options.h"
 
 namespace cairn {
 

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "api/media/media_parts.h"
-#include "api/openai/answer_format.h"
 #include "api/openai/response_items.h"
-#include "api/prompt/reasoning_request.h"
+#include "api/request/answer_format.h"
+#include "api/request/reasoning_request.h"
 
 namespace cairn {
 namespace {

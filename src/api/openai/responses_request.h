@@ -20,8 +20,8 @@
 
 #include "api/json.h"
 #include "api/media/media_rules.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/stored_responses.h"
+#include "api/request/chat_request.h"
 #include "sched/scheduler.h"
 
 namespace cairn {

@@ -8,10 +8,10 @@
 
 #include "api/anthropic/anthropic.h"
 #include "api/anthropic/anthropic_request.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/openai.h"
 #include "api/openai/responses.h"
 #include "api/openai/responses_request.h"
+#include "api/request/chat_request.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn::streamed_calls_test {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/llama_server/prompt_tokens.h"
+#include "api/prompt/prompt_tokens.h"
 #include "chat/spans/prompt_text.h"
 
 namespace cairn {

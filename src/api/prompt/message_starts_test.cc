@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/llama_server/prompt_tokens.h"
+#include "api/prompt/prompt_tokens.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/fake_engine.h"

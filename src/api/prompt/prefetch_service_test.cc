@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "api/answer/answer_reader.h"
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/one_answer_engine.h"
 

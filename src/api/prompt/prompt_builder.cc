@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "api/prompt/message_starts.h"
-#include "api/prompt/prefill.h"
+#include "api/request/prefill.h"
 #include "api/wall_clock.h"
 #include "chat/parse/reasoning.h"
 #include "chat/spans/message_ranges.h"

@@ -10,7 +10,7 @@
 //   FindShape       marks, turns and reasoning as token positions
 //
 // Before these stages the API of the request has parsed its body into a Conversation
-// (api/openai/chat_request.h, api/openai/responses_request.h, api/anthropic/anthropic_request.h).
+// (api/request/chat_request.h, api/openai/responses_request.h, api/anthropic/anthropic_request.h).
 //
 // Threads: any, concurrently.
 
@@ -18,28 +18,36 @@
 #define CAIRN_API_PROMPT_PROMPT_BUILDER_H_
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "api/admin/explanation.h"
-#include "api/answer/answer_tokens.h"
 #include "api/api_error.h"
-#include "api/llama_server/prompt_tokens.h"
 #include "api/media/media_layouts.h"
+#include "api/media/placed_medium.h"
+#include "api/prompt/answer_tokens.h"
 #include "api/prompt/conversation_cut.h"
 #include "api/prompt/order/key_order.h"
 #include "api/prompt/order/tool_order.h"
-#include "api/prompt/prepared_prompt.h"
 #include "api/prompt/prompt_limits.h"
+#include "api/prompt/prompt_tokens.h"
+#include "api/record/explanation.h"
 #include "base/log.h"
+#include "base/tokens.h"
+#include "chat/spans/mark_places.h"
+#include "chat/spans/prompt_text.h"
 #include "chat/spans/spans.h"
+#include "chat/spans/token_map.h"
 #include "chat/spans/volatile_text.h"
 #include "chat/template/chat_template.h"
 #include "chat/template/reasoning_controls.h"
 #include "chat/text/canonical.h"
+#include "chat/text/message.h"
 #include "engine/engine.h"
+#include "policy/prompt_shape.h"
 
 namespace cairn {
 
@@ -58,7 +66,7 @@ struct PromptOptions {
   // Drop the oldest turns of a conversation that does not fit the context instead of refusing it
   // (api/prompt/conversation_cut.h).
   bool cuts_overflow = false;
-  // Continue an assistant message at the end of a conversation (api/prompt/prefill.h).
+  // Continue an assistant message at the end of a conversation (api/request/prefill.h).
   bool prefill_assistant = true;
   // Default reasoning effort of requests: one of ReasoningEfforts(), or empty.
   std::string reasoning_effort;
@@ -80,6 +88,36 @@ struct PromptUse {
   Purpose purpose = Purpose::kAnswer;
   // Data of earlier requests may choose among equivalent tokens, tool orders and orders of keys.
   bool reuse = true;
+};
+
+// PreparedPrompt: a conversation as the tokens of its prompt, with everything that is known about
+// them.
+struct PreparedPrompt {
+  PromptText text = {};
+  Tokens tokens = {};
+  std::vector<PlacedMedium> media = {};
+  bool adds_bos = false;  // the first token is not part of the text
+  // Where clients' cache marks are in the text.
+  std::vector<MarkPlace> marks = {};
+  // The same, the turns and the reasoning as token positions, for placement. It holds only the
+  // number of tokens if the model needs no checkpoints and there are no marks.
+  PromptShape shape = {};
+  std::shared_ptr<const TokenMap> map = {};  // null if the shape did not need it
+  // The conversation as it was rendered.
+  std::vector<Message> messages = {};
+  Tools tools = {};
+  size_t pinned_texts = 0;      // volatile texts that were replaced by their first values
+  size_t dropped_messages = 0;  // left out because the conversation does not fit the context
+
+  // The text after the last message, without prefilled().
+  std::string_view generation_prompt() const {
+    const std::string_view behind = std::string_view(text.text).substr(text.shape.last_message_end);
+    return behind.substr(0, behind.size() - text.prefilled_bytes);
+  }
+  // The beginning of the answer that the client sent, at the end of the text.
+  std::string_view prefilled() const {
+    return std::string_view(text.text).substr(text.text.size() - text.prefilled_bytes);
+  }
 };
 
 class PromptBuilder {

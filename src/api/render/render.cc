@@ -5,10 +5,10 @@
 
 #include "api/anthropic/anthropic_request.h"
 #include "api/json.h"
-#include "api/openai/chat_request.h"
 #include "api/openai/completion_prompt.h"
 #include "api/openai/response_items.h"
 #include "api/openai/responses_request.h"
+#include "api/request/chat_request.h"
 
 namespace cairn {
 namespace {

@@ -18,8 +18,8 @@
 #include <string_view>
 
 #include "api/api_error.h"
-#include "api/chat_service.h"
 #include "api/openai/stored_responses.h"
+#include "api/service/chat_service.h"
 #include "events/token_ids.h"
 #include "sched/request/generation_request.h"
 

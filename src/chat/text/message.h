@@ -72,7 +72,7 @@ enum class PromptEnd : uint8_t {
   kGenerationPrompt,  // after the template's opening of an answer
   kLastMessage,       // after the last message
   kOpenMessage,       // inside the last message, the assistant's, which the answer continues
-  kUsual,             // not set by the client; the server decides (api/prompt/prefill.h)
+  kUsual,             // not set by the client; the server decides (api/request/prefill.h)
 };
 
 // How much reasoning a client wants, independent of any template.

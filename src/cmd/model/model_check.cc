@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/admin/memory_json.h"
+#include "api/memory_json.h"
 #include "cmd/print_log.h"
 #include "cmd/progress_line.h"
 #include "engine/llama/llama_engine.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "api/json.h"
-#include "api/openai/answer_format.h"
-#include "api/openai/chat_request.h"
+#include "api/request/answer_format.h"
+#include "api/request/chat_request.h"
 #include "base/read_file.h"
 #include "chat/template/reasoning_controls.h"
 #include "chat/text/limited_json.h"

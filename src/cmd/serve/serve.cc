@@ -10,10 +10,10 @@
 #include <thread>
 #include <utility>
 
-#include "api/answer/answer_script.h"
-#include "api/chat_service.h"
 #include "api/llama_server/model_sampling.h"
 #include "api/prompt/message_starts.h"
+#include "api/service/answer_script.h"
+#include "api/service/chat_service.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
 #include "base/number_text.h"

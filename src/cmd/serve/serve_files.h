@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "api/answer/answer_script.h"
+#include "api/service/answer_script.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "chat/template/chat_template.h"

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "api/chat_service.h"
+#include "api/service/chat_service.h"
 #include "base/provenance.h"
 #include "base/result.h"
 #include "chat/spans/volatile_text.h"

@@ -18,7 +18,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/admin/request_log.h"
+#include "api/record/request_log.h"
 #include "base/log.h"
 #include "base/result.h"
 

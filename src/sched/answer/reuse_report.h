@@ -1,6 +1,6 @@
 // ReuseReport: how a prompt was obtained when it got its slot: how much of it was reused, from
-// which tier, and where it diverges from the nearest known prompt. api/admin/explanation.h turns it
-// into sentences about messages.
+// which tier, and where it diverges from the nearest known prompt. api/record/explanation.h turns
+// it into sentences about messages.
 //
 //   prompt    | live   | ram    | disk   | prefilled …         `reused_tokens` come before
 //   nearest   |------- shared_tokens -------| other text       `stored_next` begins there

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/grammar/schema/rule_sheet.h"
+#include "api/grammar/rules/rule_sheet.h"
 #include "api/grammar/schema/schema_nodes.h"
 
 namespace cairn {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/grammar/pattern/number_range.h"
+#include "api/grammar/rules/number_range.h"
 #include "api/grammar/schema/schema_terms.h"
 #include "api/json.h"
 

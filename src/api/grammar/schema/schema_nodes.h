@@ -21,7 +21,7 @@
 
 #include "api/api_error.h"
 #include "api/grammar/pattern/dfa.h"
-#include "api/grammar/pattern/number_range.h"
+#include "api/grammar/rules/number_range.h"
 #include "api/grammar/schema/schema_draft.h"
 
 namespace cairn {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "api/grammar/json_grammar.h"
+#include "api/grammar/rules/json_grammar.h"
 #include "api/grammar/schema/member_rules.h"
 
 namespace cairn {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/grammar/rules/rule_sheet.h"
 #include "api/grammar/schema/member_rules.h"
-#include "api/grammar/schema/rule_sheet.h"
 #include "api/grammar/schema/schema_nodes.h"
 
 namespace cairn {
