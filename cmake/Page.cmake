@@ -1,6 +1,6 @@
 # The web page: web/ made into files by Node, and those into a library that the program links.
 #
-# cairn_page(TARGET): adds BuiltPage() to TARGET, from src/http/page/page.h: the page's files, or none.
+# cairn_page(TARGET): adds BuiltPage() to TARGET, from src/routes/page.h: the page's files, or none.
 
 # CAIRN_HAS_PAGE says whether there will be one.
 

@@ -24,7 +24,7 @@ set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <fi
   <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <string>
   <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 
-# What nearly every file of the scheduler and above it includes: sched, api, http, router and cmd.
+# What nearly every file of the scheduler and above it includes: sched, api, routes, router and cmd.
 set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler.h\"" "\"sched/context/scheduler_context.h\"")
 
 # The sanitizers' presets optimise nothing, which halves the time of their builds. What tests run in long
@@ -78,7 +78,7 @@ function(cairn_use_precompiled target kind)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/src" "${CMAKE_CURRENT_SOURCE_DIR}")
   if(CAIRN_SANITIZE AND folder STREQUAL "sched" AND kind STREQUAL "library")
     set(kind sched)
-  elseif(folder MATCHES "^(sched|api|http|router|cmd)$")
+  elseif(folder MATCHES "^(sched|api|routes|router|cmd)$")
     string(REPLACE "library" "server" kind "${kind}")
     string(REPLACE "test" "server_test" kind "${kind}")
   endif()

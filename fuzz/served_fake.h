@@ -15,9 +15,9 @@
 
 #include "api/service/chat_service.h"
 #include "chat/template/builtin_templates.h"
-#include "http/routes.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
+#include "routes/routes.h"
 #include "sched/slot_files.h"
 #include "testing/base/memory_fs.h"
 #include "testing/engine/fake_engine.h"

@@ -10,8 +10,8 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "fuzz/input.h"
-#include "http/stream_ping.h"
 #include "lab/client/sse.h"
+#include "routes/stream_ping.h"
 
 namespace cairn {
 

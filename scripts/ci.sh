@@ -18,7 +18,7 @@ readonly LINES_MAX=60
 # The short form of make tsan: programs whose threads share state.
 readonly TSAN_PROGRAMS=(
   store/disk_store_test remote/remote_test sched/sched_test http/http_test http/http_tls_test
-  router/router_test
+  routes/routes_test router/router_test
 )
 # A run that is cut off lands nothing: it has this long. The thread lane takes ten minutes. It is left to
 # a later run when the steps before it took longer than the second figure, so that the whole stays below

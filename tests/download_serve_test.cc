@@ -11,8 +11,8 @@
 #include <thread>
 #include <utility>
 
-#include "http/routes.h"
 #include "http/server.h"
+#include "routes/routes.h"
 #include "served.h"
 #include "testing/download/hub_server.h"
 #include "testing/http/tls_client.h"

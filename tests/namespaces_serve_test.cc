@@ -1,5 +1,5 @@
-// A short version of src/http/namespaces_property_test.cc with the real program and a hybrid model:
-// the prompts of one key are invisible to others, in memory, in slots and on disk.
+// A short version of src/routes/namespaces_property_test.cc with the real program and a hybrid
+// model: the prompts of one key are invisible to others, in memory, in slots and on disk.
 
 #include <gtest/gtest.h>
 

@@ -38,7 +38,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
       {"engine",
        {"llama/backend", "grammar", "adapters", ".", "llama/overrides", "llama/model", "llama/fit",
         "llama/proof", "llama/state", "llama", "media", "embed", "llama/gguf"}},
-      {"http", {"seats", ".", "drain", "errors", "render", "page", "requests", "predict"}},
+      {"http", {"connections", "."}},
       {"jinja", {"value", "run", "builtin", "syntax", "."}},
       {"media", {".", "decode"}},
       {"policy", {".", "evict"}},

@@ -39,12 +39,6 @@ constexpr const char* kUpwardIncludes[] = {
     "src/engine: llama/model includes llama/state, a floor above it, 1x",
     "src/engine: llama/overrides includes llama/model, a floor above it, 2x",
     "src/engine: llama/state includes media, a floor above it, 1x",
-    "src/http: . includes drain, a floor above it, 1x",
-    "src/http: . includes errors, a floor above it, 2x",
-    "src/http: . includes page, a floor above it, 1x",
-    "src/http: . includes render, a floor above it, 1x",
-    "src/http: . includes requests, a floor above it, 1x",
-    "src/http: seats includes ., a floor above it, 3x",
     "src/jinja: run includes builtin, a floor above it, 3x",
     "src/jinja: run includes syntax, a floor above it, 1x",
     "src/store: . includes codec, a floor above it, 1x",
@@ -66,7 +60,6 @@ TEST(TidyFloors, SmallUnitsHaveMoreThanOneUser) {
                         "src/cmd/serve/stop/signal_thread:",
                         "src/engine/llama/backend/backends_folder:",
                         "src/events/event_log:",
-                        "src/http/seats/pace:",
                     }),
             "");
 }

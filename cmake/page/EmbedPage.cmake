@@ -17,7 +17,7 @@ if(count EQUAL 0)
   message(FATAL_ERROR "there is no page in ${FOLDER}")
 endif()
 file(WRITE "${OUTPUT}" "// Made from the page's files by the build.
-#include \"http/page/page.h\"
+#include \"routes/page.h\"
 
 namespace cairn {
 namespace {

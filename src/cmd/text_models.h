@@ -10,7 +10,7 @@
 #include "engine/embed/llama_embedder.h"
 #include "engine/embed/llama_reranker.h"
 #include "engine/llama/llama_engine.h"
-#include "http/routes.h"
+#include "routes/routes.h"
 
 namespace cairn {
 

@@ -1,7 +1,7 @@
 #include "cmd/version_text.h"
 
 #include "engine/llama/backend/llama_backend.h"
-#include "http/page/page.h"
+#include "routes/page.h"
 
 namespace cairn {
 namespace {

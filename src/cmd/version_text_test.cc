@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/llama/backend/llama_backend.h"
-#include "http/page/page.h"
+#include "routes/page.h"
 
 namespace cairn {
 namespace {

@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "http/page/browsers.h"
+#include "http/browsers.h"
+#include "http/connections/socket.h"
+#include "http/request_seats.h"
 #include "http/router.h"
-#include "http/seats/request_seats.h"
-#include "http/socket.h"
 
 namespace cairn {
 

@@ -6,7 +6,6 @@
 #include "base/hash.h"
 #include "base/ignore_case.h"
 #include "http/router.h"
-#include "sched/request/adapter_name_space.h"
 
 namespace cairn {
 namespace {
@@ -73,9 +72,9 @@ Status ApiKeys::KnowLocked(const std::vector<std::string>& keys) {
     const auto same = std::find_if(keys_.begin(), keys_.end(), [&](const Key& known) {
       return known.known.saved_name == name || known.shown == shown;
     });
-    if (same == keys_.end() && keys_.size() + 1 >= kKeysMax) {
+    if (same == keys_.end() && keys_.size() + 1 >= kApiKeysMax) {
       return Fail(ErrorCode::kInvalidArgument,
-                  "there are more than " + std::to_string(kKeysMax - 1) + " API keys");
+                  "there are more than " + std::to_string(kApiKeysMax - 1) + " API keys");
     }
     if (same == keys_.end() && name != 0) {
       keys_.push_back({{static_cast<Number>(keys_.size() + 1), key, name}, shown, false});

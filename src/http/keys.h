@@ -16,6 +16,9 @@
 
 namespace cairn {
 
+// A server knows fewer keys than this in its life: their numbers are namespaces of the cache.
+inline constexpr uint64_t kApiKeysMax = uint64_t{1} << 20U;
+
 // Returns whether `a` and `b` are equal. The time depends on their lengths only, so that a key
 // cannot be found byte by byte from response times.
 bool ConstantTimeEquals(std::string_view a, std::string_view b);

@@ -1,7 +1,7 @@
 // The HTTP library parses requests and formats answers (its process_request), over our Stream.
-// Accepting, threads, timeouts, pipelining and closing are ours (http/socket.h,
-// http/seats/connection_pool.h), because the library's listener shares ports, has a backlog of five
-// and ends on a transient error of accept().
+// Accepting, threads, timeouts, pipelining and closing are ours (http/connections/socket.h,
+// http/connections/connection_pool.h), because the library's listener shares ports, has a backlog
+// of five and ends on a transient error of accept().
 
 #include "http/server.h"
 
@@ -16,15 +16,15 @@
 #include "base/check.h"
 #include "base/ignore_case.h"
 #include "base/process/try_work.h"
-#include "http/errors/nearest_route.h"
+#include "http/connections/connection_pool.h"
+#include "http/connections/socket.h"
 #include "http/exchange.h"
 #include "http/handler_failure.h"
 #include "http/keys.h"
+#include "http/nearest_route.h"
+#include "http/request_seats.h"
 #include "http/router.h"
-#include "http/seats/connection_pool.h"
-#include "http/seats/request_seats.h"
 #include "http/server_words.h"
-#include "http/socket.h"
 #include "http/stream_source.h"
 
 namespace cairn {

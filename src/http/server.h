@@ -3,7 +3,7 @@
 //
 // Each connection is served by one thread from its first byte to its end, so an open stream holds a
 // thread. `threads_max` requests are in progress at once. One more takes the place of a request
-// that waits for its client and whose key holds more of them (http/seats/request_seats.h), or else
+// that waits for its client and whose key holds more of them (http/request_seats.h), or else
 // is answered 503 with Retry-After at once instead of waiting. Connections that are idle between
 // two requests, or have sent no request yet, are closed for others. /health is answered in any
 // case: spare threads read what is asked.
@@ -18,7 +18,7 @@
 // Web pages may send requests only if `cors_origins` names their origin: then preflights are
 // answered and Access-Control headers sent, otherwise never. A server without keys refuses requests
 // from pages of other sites with 403, and, while it listens on loopback, also requests under a host
-// name that is not this machine's (http/page/browsers.h).
+// name that is not this machine's (http/browsers.h).
 
 #ifndef CAIRN_HTTP_SERVER_H_
 #define CAIRN_HTTP_SERVER_H_
@@ -35,8 +35,8 @@
 
 #include "base/log.h"
 #include "base/result.h"
+#include "http/connections/tls.h"
 #include "http/keys.h"
-#include "http/tls.h"
 
 namespace cairn {
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "http/connections/socket.h"
 #include "http/server.h"
-#include "http/socket.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "api/api_error.h"
 #include "base/result.h"
-#include "http/routes.h"
+#include "routes/routes.h"
 
 namespace cairn {
 

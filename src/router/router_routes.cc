@@ -11,13 +11,13 @@
 #include "api/json.h"
 #include "api/record/request_log.h"
 #include "api/wall_clock.h"
-#include "http/requests/request_routes.h"
-#include "http/routes.h"
 #include "http/server_words.h"
 #include "router/error_answer.h"
 #include "router/merged_metrics.h"
 #include "router/model_list.h"
 #include "router/request_model.h"
+#include "routes/request_routes.h"
+#include "routes/routes.h"
 
 namespace cairn {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "base/json.h"
 #include "http/http_client.h"
-#include "http/requests/request_routes.h"
-#include "http/routes.h"
+#include "routes/request_routes.h"
+#include "routes/routes.h"
 #include "testing/base/golden_file.h"
 #include "testing/http/openapi_operations.h"
 #include "testing/http/server_fixture.h"

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "http/tls.h"
+#include "http/connections/tls.h"
 #include "testing/base/made_certificate.h"
 #include "testing/http/test_connection.h"
 

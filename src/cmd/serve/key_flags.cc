@@ -9,7 +9,7 @@
 
 #include "base/read_file.h"
 #include "http/heap_trim.h"
-#include "http/routes.h"
+#include "routes/routes.h"
 
 namespace cairn {
 namespace {

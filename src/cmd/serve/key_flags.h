@@ -11,9 +11,9 @@
 #include "base/result.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/server_log.h"
+#include "http/connections/tls.h"
 #include "http/keys.h"
 #include "http/server.h"
-#include "http/tls.h"
 
 namespace cairn {
 

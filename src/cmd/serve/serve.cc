@@ -46,12 +46,12 @@
 #include "cmd/text_models.h"
 #include "engine/embed/embedding_architectures.h"
 #include "engine/llama/llama_engine.h"
-#include "http/page/page.h"
-#include "http/predict/predict_route.h"
-#include "http/requests/request_routes.h"
-#include "http/routes.h"
+#include "http/connections/socket.h"
 #include "http/server.h"
-#include "http/socket.h"
+#include "routes/page.h"
+#include "routes/predict_route.h"
+#include "routes/request_routes.h"
+#include "routes/routes.h"
 #include "sched/request/adapter_name_space.h"
 
 namespace cairn {

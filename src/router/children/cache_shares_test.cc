@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/json.h"
-#include "http/routes.h"
+#include "routes/routes.h"
 #include "testing/http/server_fixture.h"
 
 namespace cairn {

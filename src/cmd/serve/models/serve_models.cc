@@ -25,17 +25,17 @@
 #include "cmd/serve/models/child_command.h"
 #include "cmd/serve/server_log.h"
 #include "cmd/serve/stop/run_server.h"
-#include "http/page/page.h"
-#include "http/predict/predict_route.h"
-#include "http/requests/request_routes.h"
-#include "http/routes.h"
+#include "http/connections/socket.h"
 #include "http/server.h"
-#include "http/socket.h"
 #include "router/children/cache_shares.h"
 #include "router/children/file_bytes.h"
 #include "router/children/model_set.h"
 #include "router/proxy.h"
 #include "router/router_routes.h"
+#include "routes/page.h"
+#include "routes/predict_route.h"
+#include "routes/request_routes.h"
+#include "routes/routes.h"
 
 namespace cairn {
 namespace {

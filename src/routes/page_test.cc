@@ -1,0 +1,101 @@
+#include "routes/page.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "testing/http/server_fixture.h"
+
+namespace cairn {
+namespace {
+
+constexpr std::array<PageFile, 3> kFiles = {{{"index.html", "<!doctype html>"},
+                                             {"page.js", std::string_view("let a;\0", 7)},
+                                             {"icon.svg", "<svg/>"}}};
+
+class PageTest : public HttpServerTest {
+ protected:
+  void Serve(std::span<const PageFile> files = kFiles) {
+    AddPageRoutes(&MakeServer(), files);
+    StartServer();
+  }
+
+  std::string Get(const std::string& path, const std::string& header = "") {
+    return AskFor("GET", path, header);
+  }
+
+  static bool Has(const std::string& answer, std::string_view text) {
+    return answer.find(text) != std::string::npos;
+  }
+};
+
+TEST_F(PageTest, IsServedAtTheRootWithAPolicyThatAllowsNothingFromElsewhere) {
+  Serve();
+  const std::string answer = Get("/");
+  EXPECT_EQ(StatusOf(answer), 200);
+  EXPECT_EQ(BodyOf(answer), "<!doctype html>");
+  EXPECT_TRUE(Has(answer, "Content-Type: text/html; charset=utf-8\r\n"));
+  EXPECT_TRUE(Has(answer, "Content-Security-Policy: default-src 'self';"));
+  EXPECT_TRUE(Has(answer, "frame-ancestors 'none'"));
+  EXPECT_FALSE(Has(answer, "unsafe"));
+  EXPECT_TRUE(Has(answer, "X-Content-Type-Options: nosniff\r\n"));
+}
+
+TEST_F(PageTest, FilesComeByteForByteWithTheirTypes) {
+  Serve();
+  const std::string script = Get("/assets/page.js");
+  EXPECT_TRUE(Has(script, "Content-Type: text/javascript"));
+  EXPECT_EQ(BodyOf(script), std::string("let a;\0", 7));
+  EXPECT_TRUE(Has(Get("/assets/icon.svg"), "Content-Type: image/svg+xml"));
+  EXPECT_EQ(StatusOf(Get("/assets/other.js")), 404);
+  EXPECT_EQ(StatusOf(Get("/assets/..%2Findex.html")), 404);
+}
+
+TEST_F(PageTest, WhoeverHasTheFileGetsNoSecondCopy) {
+  Serve();
+  const std::string first = Get("/assets/page.js");
+  const size_t begin = first.find("ETag: ") + 6;
+  const std::string etag = first.substr(begin, first.find("\r\n", begin) - begin);
+  const std::string again = Get("/assets/page.js", "If-None-Match: " + etag + "\r\n");
+  EXPECT_EQ(StatusOf(again), 304);
+  EXPECT_EQ(BodyOf(again), "");
+  EXPECT_EQ(StatusOf(Get("/assets/page.js", "If-None-Match: W/\"x\", W/" + etag + "\r\n")), 304);
+  EXPECT_EQ(StatusOf(Get("/assets/page.js", "If-None-Match: \"another\"\r\n")), 200);
+  EXPECT_EQ(StatusOf(Get("/", "If-None-Match: " + etag + "\r\n")), 200);
+}
+
+TEST_F(PageTest, IsPublicSoThatItCanAskForTheKey) {
+  options_.keys = *ApiKeys::Make({"right"});
+  Serve();
+  EXPECT_EQ(StatusOf(Get("/")), 200);
+  EXPECT_EQ(StatusOf(Get("/assets/page.js")), 200);
+}
+
+// llama-server's page, which a browser has kept, asks for these without a key.
+TEST_F(PageTest, TakesThePlaceOfAnotherServersPage) {
+  options_.keys = *ApiKeys::Make({"right"});
+  Serve({});
+  const std::string worker = Get("/sw.js");
+  EXPECT_EQ(StatusOf(worker), 200);
+  EXPECT_TRUE(Has(worker, "Content-Type: text/javascript"));
+  EXPECT_TRUE(Has(worker, "Cache-Control: no-cache"));
+  EXPECT_TRUE(Has(worker, "registration.unregister()"));
+  EXPECT_EQ(BodyOf(Get("/_app/version.json")), R"({"version":"cairn"})");
+  const std::string manifest = Get("/manifest.webmanifest");
+  EXPECT_TRUE(Has(manifest, "Content-Type: application/manifest+json"));
+  EXPECT_TRUE(Has(manifest, R"("name":"Cairn")"));
+}
+
+TEST_F(PageTest, SaysThatItWasNotBuilt) {
+  Serve({});
+  const std::string answer = Get("/");
+  EXPECT_EQ(StatusOf(answer), 404);
+  EXPECT_TRUE(Has(answer, "Content-Type: text/plain"));
+  EXPECT_TRUE(Has(BodyOf(answer), "built without the web page"));
+}
+
+}  // namespace
+}  // namespace cairn

@@ -1,0 +1,599 @@
+// Compares complete requests and answers with one file of testdata/transcripts/ for each endpoint.
+// The server is the real one, on an engine with scripted answers. UPDATE_GOLDEN=1 rewrites the
+// files.
+//
+//   > POST /tokenize
+//   > {"content":"ab"}
+//   < 200 application/json
+//   {
+//     "tokens": [ …
+//
+// JSON is indented for readability; times, logarithms and the heap in use are replaced by the words
+// TIME and NUMBER.
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <regex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "api/json.h"
+#include "chat/template/builtin_templates.h"
+#include "routes/page.h"
+#include "routes/routes.h"
+#include "testing/base/golden_file.h"
+#include "testing/base/memory_fs.h"
+#include "testing/engine/fake_engine.h"
+#include "testing/http/server_fixture.h"
+
+namespace cairn {
+namespace {
+
+// Answers every prompt with the texts of a script, each of them one token. Prompts must be ASCII:
+// the tokens above belong to the script.
+class ScriptEngine final : public FakeEngine {
+ public:
+  explicit ScriptEngine(std::vector<std::string> script)
+      : FakeEngine(Options()), script_(std::move(script)) {}
+
+  std::string Piece(Token token, bool special) const override {
+    const size_t index = static_cast<size_t>(token) - kFirst;
+    return token >= kFirst && index < script_.size() ? script_[index]
+                                                     : FakeEngine::Piece(token, special);
+  }
+  std::unique_ptr<Sampler> MakeSampler(const SamplingParams& /*params*/) override {
+    return std::make_unique<Player>(script_.size());
+  }
+
+ private:
+  static constexpr Token kFirst = 128;
+
+  static FakeEngineOptions Options() {
+    FakeEngineOptions options;
+    options.context_tokens = 1024;
+    options.slots = 2;
+    options.adapters = 2;
+    return options;
+  }
+
+  class Player final : public Sampler {
+   public:
+    explicit Player(size_t size) : size_(size) {}
+    Token Sample(std::span<const float> /*logits*/) override {
+      return next_ < size_ ? kFirst + static_cast<Token>(next_++) : kMessageEnd;
+    }
+
+   private:
+    const size_t size_;
+    size_t next_ = 0;
+  };
+
+  const std::vector<std::string> script_;
+};
+
+const std::vector<std::string> kText = {"A pile ", "of ", "stones.", "\n"};
+const std::vector<std::string> kThoughtAndCall = {"<think>",
+                                                  "\nWhere ",
+                                                  "is that?",
+                                                  "\n</think>",
+                                                  "\n\n",
+                                                  "I look ",
+                                                  "it up.",
+                                                  "<tool_call>",
+                                                  "\n{\"name\": \"weather\", ",
+                                                  "\"arguments\": {\"city\": \"Rome\"}}",
+                                                  "\n</tool_call>"};
+
+constexpr std::array<PageFile, 2> kPage = {{{"index.html", "<p>A page.</p>\n"}, {"0", "bytes\n"}}};
+
+std::string Quoted(const std::string& text) {
+  return Json(text).dump();
+}
+
+// The last digits of logarithms differ by machine, and what is allocated by run.
+std::string WithoutNumbers(const std::string& text) {
+  static const std::regex logprobs(R"re("logprob":( ?)-?[0-9.e+-]+)re");
+  static const std::regex heap(R"re((\ncairn_heap_used_bytes) [0-9.e+-]+)re");
+  return std::regex_replace(std::regex_replace(text, logprobs, R"("logprob":$1"NUMBER")"), heap,
+                            "$1 NUMBER");
+}
+
+std::string WithoutTimes(const std::string& text) {
+  static const std::regex json_times(
+      R"re("(begun|created|created_at|[a-z_]+_ms|[a-z_]+_per_second)":-?[0-9.e+-]+)re");
+  static const std::regex metric_times(R"re((\n[a-z:_]*seconds[a-z_]*(\{[^}]*\})?) [0-9.e+-]+)re");
+  return std::regex_replace(std::regex_replace(text, json_times, R"("$1":"TIME")"), metric_times,
+                            "$1 TIME");
+}
+
+class TranscriptsTest : public testing::Test {
+ protected:
+  ~TranscriptsTest() override { StopServing(); }
+
+  void Serve(const std::vector<std::string>& script, bool loaded = true,
+             std::vector<std::string> keys = {}) {
+    StopServing();
+    world_ = std::make_unique<World>(script, std::move(keys));
+    if (slot_files_) world_->served.slot_files = &world_->slot_files;
+    if (loaded) world_->served.service.store(&world_->service, std::memory_order_release);
+    ASSERT_TRUE(world_->server.Bind());
+    world_->server_thread = std::thread([this] { world_->server.Serve(); });
+    world_->context_thread = std::thread([this] { world_->scheduler.Run(); });
+  }
+
+  // REQUIRES: no request is in progress.
+  void UseReranker(const Rerank* rerank) { world_->served.rerank = rerank; }
+  void UseInfillTokens(const InfillTokens& tokens) { world_->served.infill.tokens = tokens; }
+
+  void Get(const std::string& path) { Record("GET", path, ""); }
+  void Post(const std::string& path, const std::string& body) { Record("POST", path, body); }
+
+  void Record(const std::string& method, const std::string& path, const std::string& body,
+              const std::string& header = "") {
+    RawClient client(world_->server.port());
+    // HTTP/1.0, so that streams are not chunked.
+    client.Send(method + " " + path + " HTTP/1.0\r\nHost: localhost\r\n" +
+                (header.empty() ? "" : header + "\r\n") +
+                "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+    const std::string& answer = client.ReadAll();
+    transcript_ += "> " + method + " " + path + "\n";
+    if (!header.empty()) transcript_ += "> " + header + "\n";
+    if (!body.empty()) transcript_ += "> " + (body.size() > 1000 ? "(a long one)" : body) + "\n";
+    transcript_ += "< " + std::to_string(StatusOf(answer)) + " " + ContentType(answer) + "\n";
+    transcript_ += Readable(WithoutNumbers(WithoutTimes(BodyOf(answer))));
+    transcript_ += "\n";
+  }
+
+  void ExpectTranscript(const std::string& name) {
+    ExpectSourceFile("testdata/transcripts/" + name + ".txt", transcript_);
+  }
+
+ private:
+  // All parts behind a server, in the order of construction.
+  struct World {
+    World(const std::vector<std::string>& script, std::vector<std::string> keys)
+        : engine(script),
+          cache(CacheOptions{}, *MakePlacement("user-turns"), *MakeEviction("lru"), MakeRamStore()),
+          scheduler(&engine, &cache, &clock, {}),
+          chat_template(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
+                                             engine.info().eos_text)),
+          service(&engine, chat_template.get(), &scheduler),
+          slot_files(&fs, &scheduler.slots(), &clock, SlotFilesOf(engine)),
+          server(Options(std::move(keys))) {
+      EXPECT_TRUE(fs.MakeFolders(kSlotFolder).has_value());
+      served.model.alias = "m";
+      served.model.version = "0";
+      served.responses = std::make_unique<StoredResponses>(&clock, StoredResponsesOptions{});
+      AddRoutes(&server, &served);
+      AddPageRoutes(&server, kPage);
+    }
+    static HttpServerOptions Options(std::vector<std::string> keys) {
+      HttpServerOptions options;
+      options.port = 0;
+      options.error_body = HttpErrorBody;
+      options.keys = *ApiKeys::Make(keys);
+      return options;
+    }
+
+    static SlotFilesOptions SlotFilesOf(const Engine& engine) {
+      SlotFilesOptions options;
+      options.folder = kSlotFolder;
+      options.saved_as.name_spaces = {{0, 0}};
+      options.needs_snapshots = engine.traits().NeedsSnapshots();
+      return options;
+    }
+    static constexpr const char* kSlotFolder = "/slots";
+
+    SteadyClock clock;
+    MemoryFs fs;
+    ScriptEngine engine;
+    CheckpointCache cache;
+    Scheduler scheduler;
+    std::unique_ptr<ChatTemplate> chat_template;
+    ChatService service;
+    SlotFiles slot_files;
+    Served served;
+    HttpServer server;
+    std::thread server_thread;
+    std::thread context_thread;
+  };
+
+  void StopServing() {
+    if (world_ == nullptr) return;
+    world_->server.Stop();
+    world_->server_thread.join();
+    world_->scheduler.Stop();
+    world_->context_thread.join();
+    world_ = nullptr;
+  }
+
+  static std::string ContentType(const std::string& answer) {
+    const std::string name = "\r\nContent-Type: ";
+    const size_t at = answer.find(name);
+    if (at == std::string::npos) return "";
+    const size_t begin = at + name.size();
+    return answer.substr(begin, answer.find("\r\n", begin) - begin);
+  }
+
+  // Leaves out the templates, which have their own tests and change.
+  static std::string Readable(const std::string& body) {
+    Json json = Json::parse(body, nullptr, false);
+    if (json.is_discarded()) return body;
+    if (json.is_object() && json.contains("chat_template")) json["chat_template"] = "TEMPLATE";
+    return json.dump(2) + "\n";
+  }
+
+  std::unique_ptr<World> world_;
+  std::string transcript_;
+
+ protected:
+  bool slot_files_ = false;  // applies to the next server
+};
+
+const std::string kAsk = R"("messages":[{"role":"user","content":"Is it warm in Rome?"}])";
+const std::string kExplain = R"("cairn":{"explain":true},)";
+const std::string kTool =
+    R"("tools":[{"type":"function","function":{"name":"weather","description":"Of a city.",)"
+    R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}}])";
+const std::string kAnthropicTool =
+    R"("tools":[{"name":"weather","description":"Of a city.","input_schema":)"
+    R"({"type":"object","properties":{"city":{"type":"string"}}}}])";
+const std::string kResponsesTool =
+    R"("tools":[{"type":"function","name":"weather","description":"Of a city.","parameters":)"
+    R"({"type":"object","properties":{"city":{"type":"string"}}}}])";
+const std::string kTooLong(1200, 'x');
+
+TEST_F(TranscriptsTest, ChatCompletions) {
+  Serve(kThoughtAndCall);
+  Post("/v1/chat/completions", "{" + kAsk + "," + kTool + "}");
+  Post("/v1/chat/completions",
+       R"({"stream":true,"stream_options":{"include_usage":true},)" + kAsk + "," + kTool + "}");
+  Serve(kText);
+  Post("/v1/chat/completions", R"({"max_tokens":2,)" + kAsk + "}");
+  Post("/chat/completions", R"({"stream":true,"stop":"stones",)" + kAsk + "}");
+  Post("/v1/chat/completions",
+       R"({"n":2,"max_tokens":1,"logprobs":true,"top_logprobs":1,)" + kAsk + "}");
+  Post("/v1/chat/completions",
+       R"({"stream":true,"return_progress":true,"max_tokens":1,)" + kAsk + "}");
+  Post("/v1/chat/completions", R"({"messages":[]})");
+  Post("/v1/chat/completions", R"({"temperature":"warm",)" + kAsk + "}");
+  Post("/v1/chat/completions",
+       R"({"stream":true,"messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
+  ExpectTranscript("chat_completions");
+}
+
+TEST_F(TranscriptsTest, Completions) {
+  Serve(kText);
+  Post("/v1/completions", R"({"prompt":"A cairn is"})");
+  Post("/v1/completions", R"({"prompt":"A cairn is","echo":true,"max_tokens":1})");
+  Post("/v1/completions",
+       R"({"prompt":"A cairn is","stream":true,"stream_options":{"include_usage":true}})");
+  Post("/v1/completions", R"({"prompt":["A cairn is","A pile is"]})");
+  Post("/v1/completions", "{\"prompt\":" + Quoted(kTooLong) + "}");
+  ExpectTranscript("completions");
+}
+
+TEST_F(TranscriptsTest, NativeCompletions) {
+  Serve(kText);
+  Post("/completion", R"({"prompt":"A cairn is"})");
+  Post("/completion", R"({"prompt":"A cairn is","stream":true,"n_predict":2})");
+  Post("/completions", R"({"prompt":[65,66],"stop":["stones"]})");
+  Post("/completion", R"({"prompt":[]})");
+  ExpectTranscript("native_completions");
+}
+
+TEST_F(TranscriptsTest, Responses) {
+  Serve(kThoughtAndCall);
+  Post("/v1/responses", R"({"input":"Is it warm in Rome?",)" + kResponsesTool + "}");
+  Post("/v1/responses", R"({"stream":true,"input":"Is it warm in Rome?",)" + kResponsesTool + "}");
+  Serve(kText);
+  Post("/v1/responses", R"({"input":"What is a cairn?","max_output_tokens":2})");
+  Post("/v1/responses", "{" + kExplain + R"("input":"What is a slot?","max_output_tokens":1})");
+  Post("/v1/responses", "{" + kExplain + R"("stream":true,"input":"What is a stone?"})");
+  Post("/v1/responses", "{\"input\":" + Quoted(kTooLong) + "}");
+  ExpectTranscript("responses");
+}
+
+// As Codex 0.169 sends them, with our own prompts.
+const std::string kCodexFields =
+    R"("model":"m","tool_choice":"auto","parallel_tool_calls":true,"reasoning":{"summary":"auto"},)"
+    R"("include":["reasoning.encrypted_content"],"prompt_cache_key":"session",)"
+    R"("client_metadata":{"x":"y"},)";
+const std::string kCodexInput =
+    R"("input":[{"type":"message","id":"msg_a","role":"developer",)"
+    R"("content":[{"type":"input_text","text":"Be brief."}]},)"
+    R"({"type":"message","id":"msg_b","role":"user",)"
+    R"("content":[{"type":"input_text","text":"Is it warm in Rome?"}]}])";
+
+// `codex exec --output-schema FILE`.
+TEST_F(TranscriptsTest, ResponsesWithASchema) {
+  const std::string schema =
+      R"("text":{"format":{"type":"json_schema","strict":true,"schema":{"type":"object",)"
+      R"("properties":{"warm":{"type":"boolean"}},"required":["warm"],)"
+      R"("additionalProperties":false},"name":"codex_output_schema"}})";
+  Serve({"{\"warm\"", ": ", "true}"});
+  Post("/v1/responses",
+       "{" + kCodexFields + R"("stream":true,"store":false,)" + kCodexInput + "," + schema + "}");
+  Post("/v1/responses", "{" + kCodexInput + "," + schema + "}");
+  Post("/v1/responses", R"({"input":"Is it warm?","text":{"format":{"type":"json_schema"}}})");
+  ExpectTranscript("responses_schema");
+}
+
+TEST_F(TranscriptsTest, StoredResponses) {
+  Serve(kThoughtAndCall);
+  Post("/v1/responses",
+       R"({"instructions":"Be brief.","metadata":{"for":"me"},"input":"Is it warm in Rome?",)" +
+           kResponsesTool + "}");
+  Post("/v1/responses",
+       "{" + kCodexFields +
+           R"("stream":true,"previous_response_id":"resp_0-1","input":[)"
+           R"({"type":"function_call_output","call_id":"call_0-1-2","output":"18 degrees"}],)" +
+           kResponsesTool + "}");
+  Post("/v1/responses/input_tokens",
+       R"({"previous_response_id":"resp_0-1","input":"Is it warm in Oslo?"})");
+  Get("/v1/responses/resp_0-2");
+  Get("/v1/responses/resp_0-2/input_items?order=asc");
+  Get("/v1/responses/resp_0-2/input_items?limit=1");
+  Get("/v1/responses/resp_0-2/input_items?limit=many");
+  Record("DELETE", "/v1/responses/resp_0-1", "");
+  Get("/v1/responses/resp_0-1");
+  Post("/v1/responses", R"({"previous_response_id":"resp_0-1","input":"And now?"})");
+  Post("/v1/responses", R"({"store":false,"input":"What is a cairn?","max_output_tokens":2})");
+  Get("/v1/responses/resp_0-3");
+  Get("/v1/responses/0");
+  Get("/v1/responses/0/input_items");
+  ExpectTranscript("stored_responses");
+}
+
+TEST_F(TranscriptsTest, Messages) {
+  Serve(kThoughtAndCall);
+  Post("/v1/messages", R"({"max_tokens":64,)" + kAsk + "," + kAnthropicTool + "}");
+  Post("/v1/messages", R"({"max_tokens":64,"stream":true,)" + kAsk + "," + kAnthropicTool + "}");
+  Serve(kText);
+  Post("/v1/messages", R"({"max_tokens":2,)" + kAsk + "}");
+  Post("/v1/messages", R"({"max_tokens":64,"stop_sequences":["stones"],)" + kAsk + "}");
+  Post("/v1/messages", "{" + kExplain + R"("max_tokens":1,)" + kAsk + "}");
+  Post("/v1/messages", "{" + kExplain + R"("max_tokens":1,"stream":true,)" + kAsk + "}");
+  Post("/v1/messages", "{" + kAsk + "}");
+  Post("/v1/messages",
+       R"({"max_tokens":1,"messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
+  ExpectTranscript("messages");
+}
+
+TEST_F(TranscriptsTest, CountTokens) {
+  Serve(kText);
+  Post("/v1/messages/count_tokens", "{" + kAsk + "}");
+  Post("/v1/messages/count_tokens", "{" + kAsk + "," + kAnthropicTool + "}");
+  Post("/v1/messages/count_tokens", R"({"messages":[{"role":"robot","content":"x"}]})");
+  Post("/v1/chat/completions/input_tokens", "{" + kAsk + "," + kTool + "}");
+  Post("/v1/chat/completions/input_tokens", "{}");
+  Post("/v1/responses/input_tokens", R"({"input":"What is a cairn?"})");
+  Post("/v1/responses/input_tokens", R"({"input":7})");
+  ExpectTranscript("count_tokens");
+}
+
+TEST_F(TranscriptsTest, Render) {
+  Serve(kText);
+  const std::string hi = R"("messages":[{"role":"user","content":"Hi"}])";
+  Post("/v1/chat/completions/render", "{" + hi + "}");
+  Post("/v1/chat/completions/render", "{" + hi + R"(,"stream":true,"model":"other"})");
+  Post("/v1/chat/completions/render", "{}");
+  Post("/v1/messages/render", R"({"max_tokens":8,)" + hi + "}");
+  Post("/v1/messages/render", R"({"max_tokens":8,"messages":[{"role":"robot","content":"x"}]})");
+  Post("/v1/responses/render", R"({"input":"Hi"})");
+  Post("/v1/completions/render", R"({"prompt":"Hi"})");
+  Post("/v1/completions/render", R"({"prompt":[1,2,3]})");
+  Post("/v1/completions/render", R"({"prompt":{}})");
+  ExpectTranscript("render");
+}
+
+TEST_F(TranscriptsTest, TextsAndTokens) {
+  Serve(kText);
+  Post("/tokenize", R"({"content":"ab<|im_end|>"})");
+  Post("/tokenize", R"({"content":"ab<|im_end|>","with_pieces":true,"parse_special":false})");
+  Post("/tokenize", R"({})");
+  Post("/detokenize", R"({"tokens":[97,98,258]})");
+  Post("/detokenize", R"({"tokens":[97,99999]})");
+  ExpectTranscript("tokens");
+}
+
+TEST_F(TranscriptsTest, ApplyTemplate) {
+  Serve(kText);
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}]})");
+  Post("/apply-template", R"({"messages":"hi"})");
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}],)"
+                          R"("add_generation_prompt":false})");
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"},)"
+                          R"({"role":"assistant","content":"Well,"}]})");
+  Post("/apply-template", R"({"messages":[{"role":"user","content":"hi"}],)"
+                          R"("continue_final_message":true})");
+  ExpectTranscript("apply_template");
+}
+
+TEST_F(TranscriptsTest, State) {
+  Serve(kText);
+  Post("/v1/completions", R"({"prompt":"A cairn is"})");
+  Post("/lora-adapters", R"([{"id":1,"scale":0.5}])");
+  Post("/lora-adapters", R"([{"id":2,"scale":1}])");
+  for (const char* path : {"/health", "/v1/health", "/v1/models", "/models", "/v1/models/0",
+                           "/v1/models/0/0", "/props", "/slots", "/lora-adapters", "/metrics"}) {
+    Get(path);
+  }
+  ExpectTranscript("state");
+}
+
+TEST_F(TranscriptsTest, Slots) {
+  Serve(kText);
+  Post("/completion", R"({"prompt":"A cairn is","id_slot":0,"n_predict":1})");
+  Post("/slots/0?action=erase", "");
+  Post("/slots/9?action=erase", "");
+  Post("/slots/0?action=save", R"({"filename":"f"})");
+  Post("/slots/0", "");
+  slot_files_ = true;
+  Serve(kText);
+  Post("/completion", R"({"prompt":"A cairn is","id_slot":0,"n_predict":1})");
+  Post("/slots/0?action=save", R"({"filename":"f"})");
+  Post("/slots/1?action=restore", R"({"filename":"f"})");
+  Post("/slots/1?action=restore", R"({"filename":"g"})");
+  Post("/slots/1?action=save", R"({"filename":"../f"})");
+  ExpectTranscript("slots");
+}
+
+TEST_F(TranscriptsTest, TheCache) {
+  Serve(kText);
+  Post("/cairn/cache/prefetch",
+       R"({"messages":[{"role":"user","content":"What is a cairn, and where do they stand?"}]})");
+  Post("/cairn/cache/prefetch", R"({"prompt":"A cairn is"})");
+  Get("/cairn/cache");
+  Get("/cairn/cache/tree?limit=1");
+  Get("/cairn/cache/tree?limit=0");
+  Get("/cairn/cache/checkpoints/1");
+  Post("/cairn/cache/checkpoints/1", R"({"pinned":true})");
+  Post("/cairn/cache/checkpoints/1", R"({})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":"1"})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":1})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":"1","prompt":"A cairn is"})");
+  Post("/cairn/cache/prefetch", R"({"checkpoint":"0"})");
+  Post("/cairn/cache/warm", R"({"checkpoint":"0"})");  // the deprecated path
+  Record("DELETE", "/cairn/cache/checkpoints/1", "");
+  Get("/cairn/cache/checkpoints/0");
+  Post("/cairn/cache/checkpoints/0", R"({"pinned":false})");
+  Record("DELETE", "/cairn/cache/checkpoints/0", "");
+  Post("/cairn/cache/flush", "");
+  ExpectTranscript("cache");
+}
+
+TEST_F(TranscriptsTest, ADrain) {
+  Serve(kText);
+  Get("/cairn/drain");
+  Post("/cairn/drain", "");
+  Get("/health");
+  Post("/v1/completions", R"({"prompt":"A cairn is"})");
+  Post("/v1/messages", R"({"max_tokens":1,"messages":[{"role":"user","content":"Cairn?"}]})");
+  Record("DELETE", "/cairn/drain", "");
+  Get("/health");
+  ExpectTranscript("drain");
+}
+
+TEST_F(TranscriptsTest, WhatBecameOfRequests) {
+  Serve(kText);
+  Get("/cairn/requests");
+  const std::string asked =
+      R"("max_tokens":1,"cairn":{"explain":true},"messages":[{"role":"system",)"
+      R"("content":"Short answers to all that people may ask, please."},)"
+      R"({"role":"user","content":"What is a )";
+  Post("/v1/chat/completions", "{" + asked + R"(cairn?"}]})");
+  Post("/v1/chat/completions", "{" + asked + R"(slot?"}]})");
+  Get("/cairn/requests?limit=1");
+  Get("/cairn/requests?limit=none");
+  Get("/cairn/requests/0");
+  Get("/cairn/requests/chatcmpl-0-2");
+  Get("/cairn/requests/0/thumbnails/0");
+  Get("/cairn/requests/chatcmpl-0-2/thumbnails/0");
+  ExpectTranscript("requests");
+}
+
+TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {
+  Serve(kText);
+  for (const char* path :
+       {"/v1/chat/completions/0", "/v1/completions/0", "/v1/responses/0", "/v1/messages/0"}) {
+    Record("DELETE", path, "");
+  }
+  Post("/v1/responses/0/cancel", "");
+  ExpectTranscript("ending");
+}
+
+TEST_F(TranscriptsTest, ThePage) {
+  Serve(kText);
+  for (const char* path : {"/", "/assets/0", "/assets/nothing"}) Get(path);
+  for (const char* path : {"/sw.js", "/_app/version.json", "/manifest.webmanifest"}) Get(path);
+  ExpectTranscript("page");
+}
+
+// FakeEngine makes no vectors; their format is tested in api/openai/embeddings_test.cc.
+TEST_F(TranscriptsTest, EmbeddingsThatNobodyAskedFor) {
+  Serve(kText);
+  const std::string body = R"({"input":"A cairn"})";
+  for (const char* path : {"/v1/embeddings", "/embeddings", "/embedding"}) Post(path, body);
+  ExpectTranscript("embeddings");
+}
+
+// Ranks documents by their size; FakeEngine ranks none.
+class LengthReranker final : public Reranker {
+ public:
+  const RerankLayout& layout() const override { return layout_; }
+  size_t tokens_max() const override { return 4096; }
+  Result<float> Score(TokenSpan tokens) override { return static_cast<float>(tokens.size()); }
+
+ private:
+  const RerankLayout layout_;
+};
+
+TEST_F(TranscriptsTest, RankingDocuments) {
+  const FakeEngine engine{FakeEngineOptions{}};
+  LengthReranker reranker;
+  const Rerank rerank(&engine, &reranker);
+  Serve(kText);
+  const std::string q = R"({"query":"Cairn?","documents":["A fish","A pile of stones"]})";
+  Post("/v1/rerank", q);
+  UseReranker(&rerank);
+  for (const char* path : {"/v1/rerank", "/v2/rerank", "/rerank", "/v1/reranking"}) Post(path, q);
+  Post("/reranking", q);
+  Post("/rerank", R"({"query":"Cairn?","texts":["A fish","Stones"],"return_text":true})");
+  Post("/rerank", R"({"query":"Cairn?","documents":["A fish",7]})");
+  ExpectTranscript("rerank");
+}
+
+TEST_F(TranscriptsTest, FillingIn) {
+  Serve(kText);
+  const std::string gap = R"("input_prefix":"int f() {","input_suffix":"}")";
+  Post("/infill", "{" + gap + "}");
+  UseInfillTokens({1, 2, 3, 4, 5});
+  Post("/infill", "{" + gap + R"(,"input_extra":[{"filename":"a.c","text":"int a;"}],)" +
+                      R"("n_predict":4,"response_fields":["content","timings/prompt_n"]})");
+  Post("/infill", "{" + gap + R"(,"input_extra":[{"filename":"a.c"}]})");
+  ExpectTranscript("infill");
+}
+
+TEST_F(TranscriptsTest, WhatTheServerRefuses) {
+  Serve(kText, /*loaded=*/true, {"right"});
+  Get("/nowhere");
+  Get("/v1/chat/completions");
+  Get("/slots");
+  Record("GET", "/slots", "", "x-api-key: wrong");
+  Record("GET", "/health", "");
+  Record("POST", "/tokenize", R"({"content":)", "Authorization: Bearer right");
+  Record("POST", "/tokenize", "[]", "Authorization: Bearer right");
+  Serve(kText, /*loaded=*/false);
+  Get("/health");
+  Post("/v1/chat/completions", "{}");
+  Post("/v1/messages", "{}");
+  ExpectTranscript("refusals");
+}
+
+TEST(Transcripts, ThereIsOneOfEveryRoute) {
+  HttpServer server({.port = 0, .error_body = HttpErrorBody, .log = {}});
+  Served served;
+  AddRoutes(&server, &served);
+  AddPageRoutes(&server, {});
+  std::string all;
+  const std::filesystem::path folder(std::string(CAIRN_SOURCE_DIR) + "/testdata/transcripts");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    all += ReadSourceFile("testdata/transcripts/" + entry.path().filename().string());
+  }
+  static const std::regex captures(":[a-z]+");
+  for (const std::string& name : server.RouteNames()) {
+    const std::string route = std::regex_replace(name, captures, "0");
+    const bool there = all.find("> " + route + "\n") != std::string::npos ||
+                       all.find("> " + route + "?") != std::string::npos;
+    EXPECT_TRUE(there) << "no transcript of " << route;
+  }
+}
+
+}  // namespace
+}  // namespace cairn
