@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "fuzz/made_object.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 
 namespace cairn {
 namespace {

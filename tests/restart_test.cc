@@ -14,7 +14,7 @@
 #include "base/fs.h"
 #include "served.h"
 #include "store/codec/codec.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 
 namespace cairn {
 namespace {

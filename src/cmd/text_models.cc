@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "engine/embed/embedding_architectures.h"
-#include "engine/llama/model/llama_infill.h"
+#include "engine/llama/llama_infill.h"
 
 namespace cairn {
 namespace {

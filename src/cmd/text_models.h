@@ -7,8 +7,8 @@
 
 #include "api/llama_server/rerank.h"
 #include "cmd/serve/serve.h"
-#include "engine/embed/llama_embedder.h"
-#include "engine/embed/llama_reranker.h"
+#include "engine/llama/embed/llama_embedder.h"
+#include "engine/llama/embed/llama_reranker.h"
 #include "engine/llama/llama_engine.h"
 #include "routes/routes.h"
 

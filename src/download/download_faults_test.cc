@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "download/curl_transfer.h"
+#include "download/web/curl_transfer.h"
 #include "testing/download/download_fixture.h"
 #include "testing/download/hub_faults.h"
 #include "testing/download/hub_server.h"

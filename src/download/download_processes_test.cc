@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "download/curl_transfer.h"
+#include "download/web/curl_transfer.h"
 #include "testing/download/download_fixture.h"
 #include "testing/download/hub_server.h"
 

@@ -16,10 +16,10 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "download/content_sum.h"
 #include "download/file_lock.h"
 #include "download/part_file.h"
-#include "download/web_get.h"
+#include "download/web/content_sum.h"
+#include "download/web/web_get.h"
 
 namespace cairn {
 

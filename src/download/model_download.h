@@ -18,8 +18,8 @@
 #include "download/hub/hub_api.h"
 #include "download/hub/hub_cache.h"
 #include "download/hub/hub_files.h"
-#include "download/transfer.h"
-#include "download/web_get.h"
+#include "download/web/transfer.h"
+#include "download/web/web_get.h"
 
 namespace cairn {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "remote/seal.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 
 namespace cairn {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "media/media_tokens.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 #include "testing/base/memory_fs.h"
 #include "testing/media/fake_media.h"
 #include "testing/sched/scheduler_fixture.h"

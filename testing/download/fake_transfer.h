@@ -8,8 +8,8 @@
 #include <exception>
 #include <string>
 
-#include "download/transfer.h"
-#include "download/web_url.h"
+#include "download/web/transfer.h"
+#include "download/web/web_url.h"
 #include "testing/download/played_hub.h"
 
 namespace cairn {

@@ -5,7 +5,7 @@
 
 #include "base/ignore_case.h"
 #include "base/json.h"
-#include "download/content_sum.h"
+#include "download/web/content_sum.h"
 
 namespace cairn {
 namespace {

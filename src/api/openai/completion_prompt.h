@@ -20,7 +20,7 @@
 #include "api/media/placed_medium.h"
 #include "api/service/chat_service.h"
 #include "base/tokens.h"
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 #include "policy/prompt_shape.h"
 
 namespace cairn {

@@ -11,7 +11,7 @@
 #include "api/api_error.h"
 #include "api/service/chat_service.h"
 #include "base/result.h"
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 #include "engine/embed/embedder.h"
 #include "engine/engine.h"
 #include "media/medium.h"

@@ -12,7 +12,7 @@
 #include "api/kept_by_key.h"
 #include "api/media/media_layouts.h"
 #include "api/prompt/answer_tokens.h"
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 #include "chat/spans/prompt_text.h"
 #include "engine/engine.h"
 

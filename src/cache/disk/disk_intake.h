@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "cache/disk/disk_loader.h"
-#include "cache/evictor.h"
-#include "cache/object_table.h"
+#include "cache/disk/evictor.h"
+#include "cache/objects/object_table.h"
 #include "store/object.h"
 
 namespace cairn {

@@ -26,8 +26,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "cache/evictor.h"
-#include "cache/object_table.h"
+#include "cache/disk/evictor.h"
+#include "cache/objects/object_table.h"
 #include "store/snapshot_store.h"
 
 namespace cairn {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "cache/object_table.h"
+#include "cache/objects/object_table.h"
 #include "policy/eviction.h"
 #include "store/object.h"
 

@@ -11,7 +11,7 @@
 #include "cmd/cache/cache_text.h"
 #include "store/disk/disk_files.h"
 #include "store/disk/disk_store.h"
-#include "store/identity.h"
+#include "store/folder/identity.h"
 
 namespace cairn {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "cmd/cache/cache.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 
 namespace cairn {
 

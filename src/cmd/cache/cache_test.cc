@@ -10,7 +10,7 @@
 #include <set>
 
 #include "cmd/cache/cache_folder.h"
-#include "store/identity.h"
+#include "store/folder/identity.h"
 #include "testing/cmd/cache_fixture.h"
 
 namespace cairn {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 
 namespace cairn {
 

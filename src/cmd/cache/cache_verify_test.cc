@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/json.h"
-#include "store/identity.h"
+#include "store/folder/identity.h"
 #include "testing/cmd/cache_fixture.h"
 
 namespace cairn {

@@ -11,8 +11,8 @@
 #include "cmd/serve/cache_flags.h"
 #include "store/codec/codec.h"
 #include "store/disk/disk_files.h"
-#include "store/identity.h"
-#include "store/put_file.h"
+#include "store/folder/identity.h"
+#include "store/folder/put_file.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "download/hub/hub_files.h"
-#include "download/web_get.h"
+#include "download/web/web_get.h"
 
 namespace cairn {
 

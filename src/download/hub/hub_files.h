@@ -14,7 +14,7 @@
 
 #include "base/gguf/gguf_name.h"
 #include "base/result.h"
-#include "download/content_sum.h"
+#include "download/web/content_sum.h"
 
 namespace cairn {
 

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/llama/backend/llama_log.h"
-#include "engine/llama/model/gguf_files.h"
-#include "engine/llama/model/llama_digest.h"
+#include "engine/llama/gguf/gguf_files.h"
+#include "engine/llama/gguf/llama_digest.h"
 #include "engine/media/llama_mtmd_calls.h"
 
 namespace cairn {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 
 namespace cairn::jinja {
 

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/utf8.h"
-#include "jinja/builtin/builtins.h"
 #include "jinja/builtin/text_work.h"
 #include "jinja/builtin/word_wrap.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/print.h"
 #include "jinja/value/unicode.h"
 

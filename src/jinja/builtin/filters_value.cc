@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "jinja/builtin/attribute_path.h"
-#include "jinja/builtin/builtins.h"
 #include "jinja/builtin/format_spec.h"
+#include "jinja/run/builtins.h"
 #include "jinja/run/lookup.h"
 #include "jinja/value/number.h"
 #include "jinja/value/print.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
 #include "jinja/builtin/format_spec.h"
+#include "jinja/run/builtins.h"
 #include "jinja/run/lookup.h"
 #include "jinja/value/print.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/value.h"
 
 namespace cairn::jinja {

@@ -1,7 +1,7 @@
 #include <string>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 
 namespace cairn::jinja {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/text.h"
 #include "jinja/value/unicode.h"
 

@@ -2,7 +2,7 @@
 #include <array>
 #include <string>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/print.h"
 
 namespace cairn::jinja {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/utf8.h"
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/print.h"
 
 namespace cairn::jinja {

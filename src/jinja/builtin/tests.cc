@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/print.h"
 #include "jinja/value/unicode.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
 #include "jinja/builtin/text_work.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/print.h"
 #include "jinja/value/unicode.h"
 

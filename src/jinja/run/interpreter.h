@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "jinja/syntax/nodes.h"
+#include "jinja/run/nodes.h"
 #include "jinja/value/heap.h"
 #include "jinja/value/value.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/run/interpreter.h"
 #include "jinja/run/interpreter_depth.h"
 #include "jinja/run/lookup.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 #include "jinja/value/print.h"
 
 namespace cairn::jinja {

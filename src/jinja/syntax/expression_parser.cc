@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "jinja/builtin/builtins.h"
+#include "jinja/run/builtins.h"
 
 namespace cairn::jinja {
 

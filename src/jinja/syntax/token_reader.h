@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "jinja/run/nodes.h"
 #include "jinja/syntax/lexer.h"
-#include "jinja/syntax/nodes.h"
 #include "jinja/value/heap.h"
 
 namespace cairn::jinja {

@@ -12,7 +12,7 @@
 //
 // A conversation that goes on passes the checkpoints of its earlier prompts, which weigh less from
 // then on. When one is evicted, its prompts resume from the one before it, which takes over its
-// class and its age (cache/evictor.h).
+// class and its age (cache/disk/evictor.h).
 //
 // The square and the weights were chosen on coding agents' sessions; docs/policies.md has the
 // results of replays with several budgets, for them and for others.

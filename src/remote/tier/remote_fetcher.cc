@@ -6,8 +6,8 @@
 #include "base/process/try_work.h"
 #include "remote/seal.h"
 #include "store/disk/disk_files.h"
-#include "store/object_folder.h"
-#include "store/put_file.h"
+#include "store/folder/object_folder.h"
+#include "store/folder/put_file.h"
 
 namespace cairn {
 namespace {

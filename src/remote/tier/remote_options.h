@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
-#include "base/trace_events.h"
+#include "base/process/trace_events.h"
 #include "remote/remote_index.h"
 #include "remote/remote_names.h"
 #include "remote/remote_objects.h"

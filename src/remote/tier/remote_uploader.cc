@@ -7,7 +7,7 @@
 #include "remote/remote_objects.h"
 #include "remote/seal.h"
 #include "store/disk/disk_files.h"
-#include "store/object_folder.h"
+#include "store/folder/object_folder.h"
 
 namespace cairn {
 namespace {

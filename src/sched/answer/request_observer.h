@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "base/tokens.h"
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 #include "policy/prompt_shape.h"
 #include "sched/answer/generation.h"
 

@@ -1,5 +1,6 @@
-// ScheduleTrace: writes the scheduler's work to TraceEvents (base/trace_events.h): what each step
-// computed, on the context thread's track, and the life of each request, on tracks of slots.
+// ScheduleTrace: writes the scheduler's work to TraceEvents (base/process/trace_events.h): what
+// each step computed, on the context thread's track, and the life of each request, on tracks of
+// slots.
 //
 //   context   | step            | step     | step    | …
 //             | resume | prefill| prefill  | decode  |
@@ -21,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/process/trace_events.h"
 #include "base/provenance.h"
-#include "base/trace_events.h"
 #include "engine/engine.h"
 #include "sched/answer/generation.h"
 #include "sched/answer/reuse_report.h"

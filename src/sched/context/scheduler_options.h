@@ -9,9 +9,9 @@
 
 #include "base/log.h"
 #include "base/memory_watch.h"
+#include "base/process/trace_events.h"
 #include "base/provenance.h"
 #include "base/tokens.h"
-#include "base/trace_events.h"
 #include "cache/resume.h"
 #include "events/prefix_change.h"
 #include "policy/answer_pace.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/histogram.h"
-#include "cache/cache_stats.h"
+#include "cache/objects/cache_stats.h"
 #include "sched/answer/prompt_sources.h"
 #include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"

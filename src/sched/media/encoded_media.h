@@ -33,7 +33,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 #include "media/decoded_medium.h"
 #include "media/media_encoder.h"
 #include "media/medium.h"

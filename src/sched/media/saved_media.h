@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "cache/object_table.h"
+#include "cache/objects/object_table.h"
 #include "media/medium.h"
 #include "sched/media/media_rows_format.h"
 #include "store/disk/disk_store.h"

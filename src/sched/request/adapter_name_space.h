@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 
 namespace cairn {
 

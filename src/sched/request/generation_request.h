@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/tokens.h"
-#include "cache/segment_index.h"
+#include "cache/objects/segment_index.h"
 #include "engine/engine.h"
 #include "policy/placement.h"
 #include "sched/answer/generation.h"

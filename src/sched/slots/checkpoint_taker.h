@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <span>
 
-#include "base/trace_events.h"
+#include "base/process/trace_events.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/slots/slot_pool.h"
 

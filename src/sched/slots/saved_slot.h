@@ -21,8 +21,8 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
+#include "store/folder/object_folder.h"
 #include "store/object.h"
-#include "store/object_folder.h"
 
 namespace cairn {
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/trace_events.h"
+#include "base/process/trace_events.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
 #include "engine/engine.h"

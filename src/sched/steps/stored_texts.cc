@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cache/stored_prefixes.h"
+#include "cache/objects/stored_prefixes.h"
 
 namespace cairn {
 namespace {

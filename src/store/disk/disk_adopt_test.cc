@@ -4,7 +4,7 @@
 
 #include "store/disk/disk_files.h"
 #include "store/disk/disk_store.h"
-#include "store/put_file.h"
+#include "store/folder/put_file.h"
 #include "testing/store/disk_fixture.h"
 
 namespace cairn {

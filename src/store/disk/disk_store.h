@@ -8,13 +8,13 @@
 // Other threads read (store/disk/disk_reader.h), so that a read does not wait behind writes.
 // Callers never wait for the disk, except in Read and Drain.
 //
-// The cache evicts what is worth least to it, from memory and disk alike (cache/evictor.h), and so
-// keeps the objects of its own model within the room that there is for them. Where the directory
-// exceeds its budget nevertheless, because of other models or processes, the objects with the
-// lowest rank are evicted, across all models, but never for an object that needs them. An object's
-// worth halves every `half_life_s`, and each use adds to it. Both are kept in one number, the
-// file's modification time, so that every process can compare any two objects. It is the moment at
-// which `uses` would have decayed to one:
+// The cache evicts what is worth least to it, from memory and disk alike (cache/disk/evictor.h),
+// and so keeps the objects of its own model within the room that there is for them. Where the
+// directory exceeds its budget nevertheless, because of other models or processes, the objects with
+// the lowest rank are evicted, across all models, but never for an object that needs them. An
+// object's worth halves every `half_life_s`, and each use adds to it. Both are kept in one number,
+// the file's modification time, so that every process can compare any two objects. It is the moment
+// at which `uses` would have decayed to one:
 //
 //   time = now + half_life * log2(uses)      with uses = 1 + the decayed number of earlier uses
 //   rank = log2(worth_ms / bytes) + time / half_life          the lowest rank is evicted first
@@ -44,8 +44,8 @@
 #include "base/bytes.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/process/trace_events.h"
 #include "base/result.h"
-#include "base/trace_events.h"
 #include "store/object.h"
 #include "store/snapshot_store.h"
 
@@ -133,10 +133,10 @@ class DiskStore {
   virtual Result<Bytes> Read(const ObjectName& name) = 0;
   // As Read, without waiting: the result comes with the events.
   virtual void StartRead(const ObjectName& name) = 0;
-  // The caller has put the object's file into the folder (store/put_file.h): looks at it now, and
-  // not at the next scan, and evicts if the folder exceeds its budget. Waits for that, at most
-  // `ms_max`. Returns false if it took longer or the store has stopped; otherwise the object is in
-  // the events, unless its file is bad. Any thread.
+  // The caller has put the object's file into the folder (store/folder/put_file.h): looks at it
+  // now, and not at the next scan, and evicts if the folder exceeds its budget. Waits for that, at
+  // most `ms_max`. Returns false if it took longer or the store has stopped; otherwise the object
+  // is in the events, unless its file is bad. Any thread.
   virtual bool Adopt(const ObjectName& name, double ms_max) = 0;
   // Counts a use of the object.
   virtual void Touch(const ObjectName& name) = 0;

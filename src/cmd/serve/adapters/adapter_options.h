@@ -15,7 +15,7 @@ struct AdapterOptions {
   std::vector<std::string> scaled_files;  // "FILE:SCALE"
   bool without_apply = false;             // every scale is 0 until a request sets another
 
-  // Control vectors (engine/llama/overrides/control_vector.h).
+  // Control vectors (engine/llama/model/control_vector.h).
   std::vector<std::string> control_files;
   std::vector<std::string> control_scaled_files;  // "FILE:SCALE"
   std::vector<int32_t> control_layers;            // the first and the last one; empty: all

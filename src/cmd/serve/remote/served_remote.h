@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/process/trace_events.h"
 #include "base/result.h"
-#include "base/trace_events.h"
 #include "cmd/serve/disk_cache.h"
 #include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/remote/tier_lookup.h"

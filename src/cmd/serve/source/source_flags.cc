@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "cmd/progress_line.h"
-#include "download/curl_transfer.h"
 #include "download/model_download.h"
-#include "download/web_url.h"
+#include "download/web/curl_transfer.h"
+#include "download/web/web_url.h"
 
 namespace cairn {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/process/trace_events.h"
 #include "base/result.h"
-#include "base/trace_events.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/server_log.h"
 #include "trace/trace_writer.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "engine/llama/model/gguf_files.h"
+#include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "engine/llama/backend/llama_backend.h"
-#include "engine/llama/model/gguf_files.h"
+#include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {
 namespace {

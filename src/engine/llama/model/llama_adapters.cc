@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/llama/model/llama_digest.h"
+#include "engine/llama/gguf/llama_digest.h"
 #include "llama.h"
 
 namespace cairn {

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/join.h"
+#include "engine/llama/gguf/model_metadata.h"
+#include "engine/llama/model/kv_overrides.h"
 #include "engine/llama/model/model_devices.h"
-#include "engine/llama/model/model_metadata.h"
-#include "engine/llama/overrides/kv_overrides.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {

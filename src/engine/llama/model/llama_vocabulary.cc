@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "engine/llama/backend/llama_log.h"
-#include "engine/llama/llama_sampler.h"
-#include "engine/llama/overrides/kv_overrides.h"
+#include "engine/llama/model/kv_overrides.h"
+#include "engine/llama/model/llama_sampler.h"
 
 namespace cairn {
 

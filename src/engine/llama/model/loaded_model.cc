@@ -10,9 +10,9 @@
 
 #include "base/check.h"
 #include "engine/llama/backend/llama_log.h"
+#include "engine/llama/gguf/model_metadata.h"
+#include "engine/llama/model/control_vector.h"
 #include "engine/llama/model/llama_params.h"
-#include "engine/llama/model/model_metadata.h"
-#include "engine/llama/overrides/control_vector.h"
 
 namespace cairn {
 namespace {

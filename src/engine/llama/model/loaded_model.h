@@ -17,10 +17,10 @@
 #include "base/result.h"
 #include "engine/embed/embedding_architectures.h"
 #include "engine/engine.h"
-#include "engine/llama/model/layer_places.h"
+#include "engine/llama/gguf/layer_places.h"
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/llama_pointers.h"
-#include "engine/llama/state/media_positions.h"
+#include "engine/llama/model/media_positions.h"
 
 namespace cairn {
 

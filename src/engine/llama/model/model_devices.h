@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/llama/model/layer_places.h"
+#include "engine/llama/gguf/layer_places.h"
 
 namespace cairn {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/llama/model/model_metadata.h"
+#include "engine/llama/gguf/model_metadata.h"
 
 namespace cairn {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "engine/engine.h"
-#include "engine/llama/model/llama_digest.h"
+#include "engine/llama/gguf/llama_digest.h"
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/loaded_model.h"
 #include "engine/llama/state/llama_sequences.h"

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "base/read_file.h"
-#include "engine/llama/model/llama_digest.h"
+#include "engine/llama/gguf/llama_digest.h"
 #include "engine/llama/model/model_devices.h"
 #include "testing/engine/llama_fixture.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/allocate.h"
 #include "base/check.h"
+#include "engine/llama/state/llama_row_batch.h"
 #include "engine/llama/state/sequence_state.h"
-#include "engine/media/llama_row_batch.h"
 #include "engine/verified_architectures.h"
 
 namespace cairn {
