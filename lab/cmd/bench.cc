@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/read_file.h"
-#include "cmd/progress_line.h"
+#include "cmd/lib/progress_line.h"
 #include "lab/bench/bench_json.h"
 #include "lab/bench/bench_result.h"
 #include "lab/bench/bench_runner.h"

@@ -11,9 +11,9 @@
 #include "base/join.h"
 #include "base/nearest_word.h"
 #include "cmd/llama_flags/llama_flag_table.h"
+#include "cmd/llama_flags/short_flags.h"
 #include "cmd/manual.h"
-#include "cmd/serve/key_flags.h"
-#include "cmd/short_flags.h"
+#include "cmd/serve/base/key_flags.h"
 
 namespace cairn {
 namespace {

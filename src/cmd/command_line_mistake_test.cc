@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "cmd/llama_flags/short_flags.h"
 #include "cmd/serve/serve.h"
-#include "cmd/short_flags.h"
 #include "cmd/top.h"
 
 namespace cairn {

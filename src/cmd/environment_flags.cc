@@ -1,7 +1,5 @@
 #include "cmd/environment_flags.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <set>
@@ -15,7 +13,6 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view kPrefix = "LLAMA_ARG_";
 constexpr std::string_view kNegatedPrefix = "LLAMA_ARG_NO_";
 
 // Returns the options of `serve` that the command line names, as far as its words show.
@@ -44,8 +41,8 @@ struct Given {
 Given FindFlag(const std::string& name, const std::string& value) {
   Given given{name, value, OwnLlamaFlags().FindVariable(name)};
   if (given.flag != nullptr || !name.starts_with(kNegatedPrefix)) return given;
-  given.flag =
-      OwnLlamaFlags().FindVariable(std::string(kPrefix) + name.substr(kNegatedPrefix.size()));
+  given.flag = OwnLlamaFlags().FindVariable(std::string(kFlagVariablePrefix) +
+                                            name.substr(kNegatedPrefix.size()));
   if (given.flag != nullptr && !given.flag->values.empty()) given.flag = nullptr;
   given.negates = given.flag != nullptr;
   return given;
@@ -86,30 +83,6 @@ Status Try(const Given& given, std::vector<std::string> arguments) {
 
 }  // namespace
 
-Environment ProcessEnvironment() {
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text(*entry);
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos)
-      environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
-}
-
-void NameEnvironmentFlags(CLI::App* serve) {
-  for (const LlamaFlag& flag : OwnLlamaFlags().flags()) {
-    // Other variables are not read here: LLAMA_API_KEY is no flag's alone.
-    if (!flag.variable.starts_with(kPrefix) || flag.option().empty()) continue;
-    CLI::Option* const option = serve->get_option_no_throw(flag.option());
-    if (option != nullptr && option->get_envname().empty()) option->envname(flag.variable);
-  }
-}
-
-std::string EnvironmentNote(const CLI::Option& option) {
-  return option.get_envname().empty() ? "" : ", env: " + option.get_envname();
-}
-
 Result<EnvironmentArguments> ReadEnvironmentFlags(const Environment& environment,
                                                   const std::vector<std::string>& arguments) {
   EnvironmentArguments read;
@@ -121,8 +94,9 @@ Result<EnvironmentArguments> ReadEnvironmentFlags(const Environment& environment
   ServeOptions options;
   const CLI::App* serve = AddServe(&app, &options);
   std::set<const CLI::Option*> named = NamedOptions(*serve, arguments);
-  for (auto at = environment.lower_bound(std::string(kPrefix)); at != environment.end(); ++at) {
-    if (!at->first.starts_with(kPrefix)) break;
+  for (auto at = environment.lower_bound(std::string(kFlagVariablePrefix)); at != environment.end();
+       ++at) {
+    if (!at->first.starts_with(kFlagVariablePrefix)) break;
     const Given given = FindFlag(at->first, at->second);
     if (given.flag == nullptr || given.flag->fate == LlamaFate::kRefused) {
       read.notes.unknown_variables.push_back(given.name);

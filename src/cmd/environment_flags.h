@@ -4,29 +4,14 @@
 #ifndef CAIRN_CMD_ENVIRONMENT_FLAGS_H_
 #define CAIRN_CMD_ENVIRONMENT_FLAGS_H_
 
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cmd/llama_flags/environment.h"
 #include "cmd/llama_flags/flag_notes.h"
 
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
-
 namespace cairn {
-
-// Returns the variables of a process by name; of duplicates the first.
-using Environment = std::map<std::string, std::string>;
-Environment ProcessEnvironment();
-
-// Sets the variable's name in the help of each flag of `serve` that has one.
-void NameEnvironmentFlags(CLI::App* serve);
-
-// Returns ", env: LLAMA_ARG_…", or an empty string if the option has no variable.
-std::string EnvironmentNote(const CLI::Option& option);
 
 struct EnvironmentArguments {
   std::vector<std::string> arguments;  // to be parsed after those of the command line

@@ -2,7 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cmd/environment_flags.h"
+#include "cmd/llama_flags/environment.h"
 #include "cmd/manual.h"
 
 namespace cairn {

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "cmd/completions.h"
-#include "cmd/environment_flags.h"
 #include "cmd/flags_page.h"
+#include "cmd/llama_flags/environment.h"
 #include "cmd/llama_flags/llama_flags_page.h"
 
 namespace cairn {

@@ -20,13 +20,13 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "events/block_tree.h"
-#include "events/event_log.h"
 #include "events/event_sockets.h"
 #include "events/part_table.h"
 #include "events/prefix_change.h"
@@ -59,6 +59,26 @@ struct KvEventsStats {
   uint64_t resets = 0;   // logs that were full
   uint64_t replays = 0;  // requests for earlier batches
   std::array<size_t, kPrefixTiers> blocks = {};
+};
+
+// EventLog: the batches that were published since a begin, for consumers that missed some. It never
+// drops its first ones: consumers accept a replay only if it begins where they asked. When it is
+// full, a new log takes its place, which begins with all blocks cleared and the whole set anew.
+class EventLog {
+ public:
+  // Returns the number of the batch.
+  uint64_t Add(std::string payload) {
+    bytes_ += payload.size();
+    payloads_.push_back(std::move(payload));
+    return payloads_.size() - 1;
+  }
+  const std::string& payload(size_t number) const { return payloads_[number]; }
+  size_t size() const { return payloads_.size(); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::string> payloads_;  // by number
+  size_t bytes_ = 0;
 };
 
 class KvEvents final : public PrefixWatcher {

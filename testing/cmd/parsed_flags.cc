@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/llama_flags/llama_command_line.h"
+#include "cmd/llama_command_line.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn::test {
 

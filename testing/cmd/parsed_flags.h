@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
 
 namespace cairn::test {
 

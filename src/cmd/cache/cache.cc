@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "cmd/cache/cache_commands.h"
-#include "cmd/cache/cache_folder.h"
-#include "cmd/progress_line.h"
+#include "cmd/lib/cache_folder.h"
+#include "cmd/lib/progress_line.h"
 #include "cmd/serve/remote/remote_flags.h"
 
 namespace cairn {

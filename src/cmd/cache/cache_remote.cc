@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
-#include "cmd/progress_line.h"
+#include "cmd/lib/progress_line.h"
 #include "cmd/serve/remote/remote_flags.h"
 #include "remote/remote_tools.h"
 

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cmd/cache/cache_folder.h"
+#include "cmd/lib/cache_folder.h"
 #include "store/folder/identity.h"
 #include "testing/cmd/cache_fixture.h"
 

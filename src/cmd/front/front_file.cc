@@ -13,7 +13,7 @@
 
 #include "base/process/start_thread.h"
 #include "base/process/try_work.h"
-#include "cmd/print_log.h"
+#include "cmd/lib/print_log.h"
 #include "http/http_client.h"
 
 namespace cairn {

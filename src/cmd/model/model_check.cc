@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "api/memory_json.h"
-#include "cmd/print_log.h"
-#include "cmd/progress_line.h"
+#include "cmd/lib/print_log.h"
+#include "cmd/lib/progress_line.h"
 #include "engine/llama/llama_engine.h"
 
 namespace cairn {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cmd/serve/server_log.h"
+#include "cmd/serve/base/server_log.h"
 #include "http/server.h"
 #include "sched/scheduler.h"
 #include "store/disk/disk_store.h"

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "cmd/print_log.h"
+#include "cmd/lib/print_log.h"
 #include "engine/llama/backend/llama_backend.h"
 
 namespace cairn {

@@ -6,7 +6,11 @@
 #include <string>
 
 #include "base/result.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
+
+namespace CLI {
+class App;
+}
 
 namespace cairn {
 

@@ -5,7 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cmd/short_flags.h"
+#include "cmd/llama_flags/short_flags.h"
+#include "cmd/serve/serve.h"
 
 namespace cairn {
 namespace {

@@ -7,10 +7,14 @@
 
 #include "base/provenance.h"
 #include "base/result.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
 #include "cmd/serve/served_draft.h"
 #include "engine/engine.h"
 #include "sched/draft/draft_options.h"
+
+namespace CLI {
+class App;
+}
 
 namespace cairn {
 

@@ -1,7 +1,7 @@
 #include "cmd/serve/model_facts.h"
 
 #include "base/number_text.h"
-#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/base/cache_flags.h"
 #include "engine/embed/embedding_architectures.h"
 #include "engine/llama/backend/computing_libraries.h"
 

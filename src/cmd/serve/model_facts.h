@@ -7,9 +7,9 @@
 #include <string>
 
 #include "base/tokens.h"
-#include "cmd/serve/disk_cache.h"
-#include "cmd/serve/serve.h"
-#include "cmd/serve/server_log.h"
+#include "cmd/serve/base/disk_cache.h"
+#include "cmd/serve/base/serve_options.h"
+#include "cmd/serve/base/server_log.h"
 #include "engine/engine.h"
 
 namespace cairn {

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "chat/template/chat_template.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
 #include "engine/engine.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include "base/provenance.h"
 #include "base/result.h"
 #include "chat/spans/volatile_text.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
 

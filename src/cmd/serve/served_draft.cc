@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/base/cache_flags.h"
 #include "engine/same_vocabulary.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "cmd/serve/disk_cache.h"
+#include "cmd/serve/base/disk_cache.h"
 #include "sched/request/adapter_name_space.h"
 
 namespace cairn {

@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "cache/checkpoint_cache.h"
-#include "cmd/serve/adapters/adapter_options.h"
+#include "cmd/serve/base/serve_options.h"
 #include "engine/adapters/adapter_sets.h"
 #include "engine/llama/model/llama_options.h"
 #include "http/keys.h"

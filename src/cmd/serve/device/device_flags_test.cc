@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cmd/short_flags.h"
+#include "cmd/llama_flags/short_flags.h"
 
 namespace cairn {
 namespace {

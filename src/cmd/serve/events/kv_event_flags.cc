@@ -11,7 +11,7 @@
 #include "base/net/loopback.h"
 #include "base/number_text.h"
 #include "base/read_file.h"
-#include "cmd/serve/key_flags.h"
+#include "cmd/serve/base/key_flags.h"
 
 namespace cairn {
 namespace {

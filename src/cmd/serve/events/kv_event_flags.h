@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "cmd/serve/events/kv_event_options.h"
+#include "cmd/serve/base/serve_options.h"
 #include "events/kv_events.h"
 
 namespace CLI {

@@ -5,7 +5,7 @@
 
 #include "api/media/media_rules.h"
 #include "base/result.h"
-#include "cmd/serve/media/media_options.h"
+#include "cmd/serve/base/serve_options.h"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/serve/cache_flags.h"
+#include "cmd/serve/base/cache_flags.h"
 #include "cmd/serve/media/media_flags.h"
 #include "engine/media/llama_media_encoder.h"
 #include "media/child_media_decoder.h"

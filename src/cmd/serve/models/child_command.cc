@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "api/json.h"
-#include "cmd/serve/models/routed_child.h"
+#include "cmd/serve/base/routed_child.h"
 #include "router/children/cache_shares.h"
 
 namespace cairn {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cmd/environment_flags.h"
-#include "cmd/serve/serve.h"
-#include "cmd/serve/server_log.h"
+#include "cmd/llama_flags/environment.h"
+#include "cmd/serve/base/serve_options.h"
+#include "cmd/serve/base/server_log.h"
 #include "router/children/child_process.h"
 #include "router/presets/model_entry.h"
 

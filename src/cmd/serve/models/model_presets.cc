@@ -15,6 +15,7 @@
 #include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/llama_flags/llama_translation.h"
 #include "cmd/serve/models/cached_models.h"
+#include "cmd/serve/serve.h"
 #include "cmd/serve/source/source_flags.h"
 #include "router/presets/ini_file.h"
 

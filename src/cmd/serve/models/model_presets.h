@@ -17,9 +17,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
 #include "router/presets/model_entry.h"
 #include "router/presets/models_folder.h"
+
+namespace CLI {
+class App;
+}
 
 namespace cairn {
 

@@ -1,4 +1,5 @@
 #include "cmd/serve/models/model_presets.h"
+#include "cmd/serve/serve.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 
 #include <vector>
 
+#include "cmd/serve/base/serve_options.h"
 #include "cmd/serve/models/model_presets.h"
-#include "cmd/serve/serve.h"
 
 namespace cairn {
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/read_file.h"
-#include "cmd/serve/key_flags.h"
+#include "cmd/serve/base/key_flags.h"
 #include "remote/remote_url.h"
 #include "remote/s3/s3_index.h"
 #include "remote/s3/s3_objects.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "cmd/serve/remote/remote_flag_values.h"
+#include "cmd/serve/base/remote_flag_values.h"
 #include "remote/remote_index.h"
 #include "remote/remote_names.h"
 #include "remote/remote_objects.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "cmd/serve/key_flags.h"
+#include "cmd/serve/base/key_flags.h"
 
 namespace cairn {
 namespace {

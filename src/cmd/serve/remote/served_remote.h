@@ -12,10 +12,10 @@
 #include "base/log.h"
 #include "base/process/trace_events.h"
 #include "base/result.h"
-#include "cmd/serve/disk_cache.h"
+#include "cmd/serve/base/disk_cache.h"
+#include "cmd/serve/base/serve_options.h"
 #include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/remote/tier_lookup.h"
-#include "cmd/serve/serve.h"
 #include "remote/tier/remote_tier.h"
 
 namespace cairn {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <utility>
 
-#include "cmd/progress_line.h"
+#include "cmd/lib/progress_line.h"
 #include "download/model_download.h"
 #include "download/web/curl_transfer.h"
 #include "download/web/web_url.h"

@@ -9,7 +9,11 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "cmd/serve/serve.h"
+#include "cmd/serve/base/serve_options.h"
+
+namespace CLI {
+class App;
+}
 
 namespace cairn {
 

@@ -18,7 +18,7 @@
 
 #include <memory>
 
-#include "cmd/serve/server_log.h"
+#include "cmd/serve/base/server_log.h"
 
 namespace cairn {
 

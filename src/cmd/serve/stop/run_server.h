@@ -5,14 +5,31 @@
 #define CAIRN_CMD_SERVE_STOP_RUN_SERVER_H_
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "base/result.h"
 #include "cmd/serve/stop/exit_limit.h"
-#include "cmd/serve/stop/signal_thread.h"
 
 namespace cairn {
+
+// SignalThread: a thread that waits for SIGINT, SIGTERM and SIGHUP, so that no handler interrupts
+// other code. Its constructor blocks them in the calling thread and in all that this one starts.
+class SignalThread {
+ public:
+  // `on_signal` is called with each signal's number, on the thread of this object. REQUIRES: no
+  // other thread has been started.
+  explicit SignalThread(std::function<void(int signal)> on_signal);
+  ~SignalThread();
+  SignalThread(const SignalThread&) = delete;
+  SignalThread& operator=(const SignalThread&) = delete;
+
+ private:
+  sigset_t signals_{};
+  std::thread thread_;
+};
 
 // How long the end of a server may take. After it the process exits, whatever still runs.
 struct EndLimits {

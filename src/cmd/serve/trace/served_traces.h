@@ -12,8 +12,8 @@
 #include "base/fs.h"
 #include "base/process/trace_events.h"
 #include "base/result.h"
-#include "cmd/serve/serve.h"
-#include "cmd/serve/server_log.h"
+#include "cmd/serve/base/serve_options.h"
+#include "cmd/serve/base/server_log.h"
 #include "trace/trace_writer.h"
 
 namespace cairn {
