@@ -2,7 +2,6 @@
 // sub-folders, and units that are too small to stand alone.
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -68,6 +67,7 @@ struct Unit {
   size_t lines = 0;
   std::map<std::string, size_t> lines_of;  // by ending
   std::set<std::string> users;             // other units that include its header
+  bool in_header = false;                  // a header of these does
 };
 
 std::string StemOf(const std::string& path) {
@@ -89,50 +89,44 @@ std::map<std::string, Unit> UnitsOf(const std::vector<SourceFile>& files) {
       const auto found = units.find("src/" + StemOf(include.path));
       if (found != units.end() && found->first != StemOf(file.path)) {
         found->second.users.insert(StemOf(file.path));
+        found->second.in_header |= file.IsHeader();
       }
     }
   }
   return units;
 }
 
-// Whether a file of the one would be too long with that of the other.
-bool AreTooLongTogether(const Unit& one, const Unit& other) {
-  return std::any_of(one.lines_of.begin(), one.lines_of.end(), [&](const auto& ending) {
-    const auto found = other.lines_of.find(ending.first);
-    return found != other.lines_of.end() && found->second + ending.second > kJoinedLinesMax;
-  });
+size_t LinesOf(const Unit& unit, const std::string& ending) {
+  const auto found = unit.lines_of.find(ending);
+  return found == unit.lines_of.end() ? 0 : found->second;
+}
+
+// Whether a file of its only user would be too long with what belongs into it.
+bool IsTooLongIn(const Unit& user, const Unit& unit) {
+  if (!unit.in_header) return LinesOf(user, ".cc") + unit.lines > kJoinedLinesMax;
+  return LinesOf(user, ".h") + LinesOf(unit, ".h") > kJoinedLinesMax ||
+         LinesOf(user, ".cc") + LinesOf(unit, ".cc") > kJoinedLinesMax;
 }
 
 }  // namespace
 
-Complaints CheckFloors(const std::vector<SourceFile>& files) {
+Complaints CheckFloors(const SourceFile& file) {
   Complaints complaints;
-  std::map<std::string, std::set<std::string>> upward;  // by the two floors: the includes
-  for (const SourceFile& file : files) {
-    const auto [folder, own] = PlaceOf(file.path);
-    if (folder.empty() || file.IsTest()) continue;
-    const auto floors = FloorsOfFolders().find(folder);
-    if (floors == FloorsOfFolders().end() && own == ".") continue;
-    const auto floor_of = [&, &floors = floors](const std::string& sub_folder) {
-      if (floors == FloorsOfFolders().end()) return Floors::const_iterator();
-      return std::find(floors->second.begin(), floors->second.end(), sub_folder);
-    };
-    if (floors == FloorsOfFolders().end() || floor_of(own) == floors->second.end()) {
-      complaints.push_back("src/" + folder + ": " + own + " has no place among the floors");
-      continue;
-    }
-    for (const Include& include : Includes(file.text)) {
-      const auto [other_folder, other] = PlaceOf("src/" + include.path);
-      if (other_folder != folder || floor_of(other) <= floor_of(own)) continue;
-      upward["src/" + folder + ": " + own + " includes " + other].insert(file.path + " -> " +
-                                                                         include.path);
-    }
+  const auto [folder, own] = PlaceOf(file.path);
+  if (folder.empty() || file.IsTest()) return complaints;
+  const auto found = FloorsOfFolders().find(folder);
+  const Floors floors = found == FloorsOfFolders().end() ? Floors{"."} : found->second;
+  const auto floor_of = [&](const std::string& sub_folder) {
+    return std::find(floors.begin(), floors.end(), sub_folder);
+  };
+  if (floor_of(own) == floors.end()) {
+    return {file.path + ":1: " + own + " has no place among the floors of " + folder};
   }
-  for (const auto& [floors, includes] : upward) {
-    std::string complaint =
-        floors + ", a floor above it, " + std::to_string(includes.size()) + "x:";
-    for (const std::string& include : includes) complaint += " " + include + ";";
-    complaints.push_back(complaint);
+  for (const Include& include : Includes(file.text)) {
+    const auto [other_folder, other] = PlaceOf("src/" + include.path);
+    if (other_folder != folder || floor_of(other) <= floor_of(own)) continue;
+    complaints.push_back(file.path + ":" + std::to_string(include.line) + ": " + include.path +
+                         " is on a floor above " + own);
   }
   return complaints;
 }
@@ -145,7 +139,7 @@ Complaints CheckFragments(const std::vector<SourceFile>& files) {
       continue;
     const std::string& user = *unit.users.begin();
     if (PlaceOf(user).first != PlaceOf(stem).first) continue;
-    if (AreTooLongTogether(unit, units.at(user))) continue;
+    if (IsTooLongIn(units.at(user), unit)) continue;
     complaints.push_back(stem + ": a unit of " + std::to_string(unit.lines) + " lines that only " +
                          user + " includes belongs there");
   }

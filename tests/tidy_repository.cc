@@ -44,6 +44,13 @@ std::string Joined(const Complaints& complaints) {
   return joined;
 }
 
+std::string OfAll(Complaints (*rule)(const SourceFile&)) {
+  EXPECT_GT(Sources().size(), 10u) << "the sources are not under " << CAIRN_SOURCE_DIR;
+  std::string all;
+  for (const SourceFile& file : Sources()) all += Joined(rule(file));
+  return all;
+}
+
 std::string Without(std::string complaints, const std::vector<std::string>& known) {
   for (const std::string& one : known) {
     const size_t at = complaints.find(one);

@@ -22,6 +22,9 @@ const std::vector<SourceFile>& Sources();
 
 std::string Joined(const Complaints& complaints);
 
+// Returns the complaints of a rule about the whole repository.
+std::string OfAll(Complaints (*rule)(const SourceFile&));
+
 // Removes the complaints about known exceptions. An exception without a complaint is an error.
 std::string Without(std::string complaints, const std::vector<std::string>& known);
 

@@ -42,8 +42,7 @@ Complaints CheckUnfinished(const SourceFile& file);
 Complaints CheckWords(const SourceFile& file);
 // The sub-folders of a folder of src/ have an order too, from the lowest floor to the highest
 // (tidy_floors.cc), and their files, besides tests, include only what is on their floor or below.
-// One complaint for each pair of floors.
-Complaints CheckFloors(const std::vector<SourceFile>& files);
+Complaints CheckFloors(const SourceFile& file);
 // A unit of src/, a header with its source, of less than 60 lines that one other unit of its folder
 // alone includes belongs in that one, unless a file of both would be too long.
 Complaints CheckFragments(const std::vector<SourceFile>& files);

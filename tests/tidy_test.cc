@@ -13,14 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the complaints of a rule about the whole repository.
-std::string OfAll(Complaints (*rule)(const SourceFile&)) {
-  EXPECT_GT(Sources().size(), 10u) << "the sources are not under " << CAIRN_SOURCE_DIR;
-  std::string all;
-  for (const SourceFile& file : Sources()) all += Joined(rule(file));
-  return all;
-}
-
 std::string Repeat(const std::string& text, size_t count) {
   std::string repeated;
   for (size_t i = 0; i < count; ++i) repeated += text;
