@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/serve/remote/tier_lookup.h"
+#include "cmd/serve/remote/served_remote.h"
 #include "remote/tier/remote_tier.h"
 #include "testing/remote/fake_remote.h"
 #include "testing/sched/scheduler_fixture.h"

@@ -1,4 +1,4 @@
-#include "cache/objects/saved_names.h"
+#include "cache/objects/object_table.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // StoredText: the tokens of recently used conversations, with an index of their n-grams. An answer
 // that repeats a file which another conversation read is drafted from there.
 //
-// Shared by the answers of a namespace (sched/steps/stored_texts.h), constant.
+// Shared by the answers of a namespace (sched/steps/speculation.h), constant.
 
 #ifndef CAIRN_SCHED_DRAFT_STORED_TEXT_H_
 #define CAIRN_SCHED_DRAFT_STORED_TEXT_H_

@@ -1,4 +1,4 @@
-#include "sched/queue/queue_room.h"
+#include "sched/queue/request_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -13,21 +13,41 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "cache/checkpoint_cache.h"
 #include "sched/request/request_state.h"
 
 namespace cairn {
+
+// WhoLeaves: chooses the requests that leave a full queue. No namespace owns places, so a namespace
+// that fills the queue would shut all others out. The newest requests of the namespace with the
+// most waiting requests leave for one with fewer.
+//
+//   limit 6    | A A A A A A |   <- B       the newest of A leaves
+//              | A A A A A B |   <- A       refused: A waits with most itself
+//
+// Pure; any thread.
+struct QueuePlace {
+  NamespaceId name_space = 0;
+  bool may_leave = true;  // false: it was running before, and its client has received some of it
+};
+
+// `queue`: the waiting requests, oldest first. Returns the indices of those that leave so that
+// `count` more of `name_space` have room within `limit`; nullopt if the newcomers are refused.
+std::optional<std::vector<size_t>> WhoLeaves(std::span<const QueuePlace> queue,
+                                             NamespaceId name_space, size_t count, size_t limit);
 
 class RequestQueue {
  public:
   explicit RequestQueue(size_t limit) : limit_(limit) {}
 
   // Adds the answers of one request and numbers them. If there is no room, requests of the client
-  // with the most waiting requests are marked as refused (sched/queue/queue_room.h). kUnavailable
-  // if the newcomers themselves are refused, or the queue is closed. REQUIRES: there is at least
-  // one.
+  // with the most waiting requests are marked as refused (sched/queue/request_queue.h).
+  // kUnavailable if the newcomers themselves are refused, or the queue is closed. REQUIRES: there
+  // is at least one.
   Status Push(std::vector<QueuedRequest> newcomers);
   // Puts a preempted request first. Allowed when the queue is full or closed.
   void PushFront(QueuedRequest preempted);

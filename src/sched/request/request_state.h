@@ -27,7 +27,7 @@
 #include "sched/answer/reuse_report.h"
 #include "sched/answer/stop_text.h"
 #include "sched/answer/token_logprobs.h"
-#include "sched/draft/answer_drafts.h"
+#include "sched/draft/drafter.h"
 #include "sched/request/generation_request.h"
 #include "sched/request/in_flight.h"
 

@@ -1,4 +1,4 @@
-#include "sched/slots/moved_chunks.h"
+#include "sched/slots/slot_mover.h"
 
 #include <gtest/gtest.h>
 

@@ -49,7 +49,7 @@ struct SlotPoolOptions {
   // A slot that was unused for this time is copied to a cache that saves (Offloader::StoreUnused).
   double unused_ms = 2000;
   // Chunks of at least this many tokens are moved where a prompt has them at another position
-  // (sched/slots/moved_chunks.h); 0: none.
+  // (sched/slots/slot_mover.h); 0: none.
   size_t move_tokens_min = 0;
   // A free slot is stored and emptied after about this many tokens were computed beside it
   // (Offloader::OffloadIdle); 0: it stays until its room is needed.

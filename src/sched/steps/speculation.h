@@ -15,16 +15,45 @@
 #define CAIRN_SCHED_STEPS_SPECULATION_H_
 
 #include <cstddef>
+#include <map>
+#include <memory>
+#include <vector>
 
 #include "base/bytes.h"
+#include "base/provenance.h"
+#include "base/tokens.h"
 #include "sched/context/scheduler_context.h"
 #include "sched/draft/drafter.h"
+#include "sched/draft/stored_text.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/slot_pool.h"
 #include "sched/steps/decode_costs.h"
 #include "sched/steps/draft_model.h"
-#include "sched/steps/stored_texts.h"
 
 namespace cairn {
+
+// StoredTexts: makes a namespace's StoredText from its prefix cache and the slots, and again after
+// two seconds.
+//
+// Threads: the context thread.
+class StoredTexts {
+ public:
+  // `pool` must outlive this object.
+  explicit StoredTexts(const SlotPool* pool) : pool_(pool) {}
+
+  std::shared_ptr<const StoredText> Of(NamespaceId name_space);
+
+ private:
+  struct Made {
+    std::shared_ptr<const StoredText> text;
+    double made_ms = 0;
+  };
+
+  std::vector<Tokens> TextsOf(NamespaceId name_space) const;
+
+  const SlotPool* const pool_;
+  std::map<NamespaceId, Made> made_;
+};
 
 class Speculation {
  public:

@@ -2,6 +2,15 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "base/process/try_work.h"
@@ -25,6 +34,60 @@ SignalThread::SignalThread(std::function<void(int signal)> on_signal) {
 SignalThread::~SignalThread() {
   pthread_kill(thread_.native_handle(), SIGUSR1);
   thread_.join();
+}
+
+using std::chrono::steady_clock;
+
+struct ExitLimit::State {
+  explicit State(const ServerLog& its_log) : log(its_log) {}
+
+  const ServerLog log;
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<steady_clock::time_point> deadline;  // guarded by mutex
+  int code = 1;                                      // guarded by mutex
+};
+
+ExitLimit::ExitLimit(const ServerLog& log) : state_(std::make_shared<State>(log)) {
+  // The thread takes no signal: SignalThread waits for them.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([state = state_] {
+    static_cast<void>(TryWork([&state] { Wait(state.get()); }));
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void ExitLimit::Arm(double ms) {
+  const auto deadline = steady_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(ms));
+  {
+    const std::lock_guard<std::mutex> lock(state_->mutex);
+    state_->deadline = std::min(state_->deadline.value_or(deadline), deadline);
+  }
+  state_->changed.notify_one();
+}
+
+void ExitLimit::SetCode(int code) {
+  const std::lock_guard<std::mutex> lock(state_->mutex);
+  state_->code = code;
+}
+
+void ExitLimit::Wait(State* state) {
+  std::unique_lock<std::mutex> lock(state->mutex);
+  while (!state->deadline || steady_clock::now() < *state->deadline) {
+    if (state->deadline) {
+      state->changed.wait_until(lock, *state->deadline);
+    } else {
+      state->changed.wait(lock);
+    }
+  }
+  state->log->warn(
+      "a request, the disk or the model does not come back: exiting without waiting for it; {}",
+      state->code == 0 ? "what was worth saving is saved" : "unsaved state is lost");
+  state->log->flush();
+  std::_Exit(state->code);
 }
 
 }  // namespace cairn
