@@ -77,6 +77,68 @@ TEST_P(MessageCuts, AnEditedLastMessagePrefillsThatMessageAlone) {
   }
 }
 
+// Four clients in one conversation, which write its answers anew.
+class FourClients {
+ public:
+  FourClients(FakeEngineOptions engine, SchedulerOptions scheduling)
+      : bench_(Engine(std::move(engine)), Scheduling(std::move(scheduling)), "auto") {}
+
+  // Asks for the turns at once, one of each client. Returns the tokens prefilled.
+  size_t Ask(const std::vector<std::vector<Tokens>>& conversations) {
+    std::vector<GenerationRequest> requests;
+    for (const auto& messages : conversations) {
+      requests.push_back(Chat(messages));
+      requests.back().shape.reply_follows = true;
+    }
+    size_t prefilled = 0;
+    for (const Bench::Answer& answer : bench_.RunTogether(std::move(requests))) {
+      prefilled += answer.end.cost.prefill_tokens();
+    }
+    return prefilled;
+  }
+
+ private:
+  static FakeEngineOptions Engine(FakeEngineOptions options) {
+    options.slots = 4;
+    return options;
+  }
+  static SchedulerOptions Scheduling(SchedulerOptions options) {
+    options.leave_grid = true;
+    return options;
+  }
+
+  Bench bench_;
+};
+
+// Each slot ends in an answer, which is no cut, and the short turn behind it is one chunk.
+TEST_P(MessageCuts, OneTurnOfFourClientsBehindARewrittenAnswerIsPrefilledOnce) {
+  FourClients clients(EngineOptions(), Scheduling(ReuseMode::kLive));
+  std::vector<Tokens> messages = {Text(137, 'S'), Text(150, 'u')};
+  clients.Ask({messages, messages, messages, messages});
+  for (const char letter : {'b', 'c', 'd'}) {
+    messages.push_back(Text(15, 'm'));
+    messages.push_back(Text(90, letter));
+    EXPECT_LE(clients.Ask({messages, messages, messages, messages}), 15 + 90 + 2 * kFrameTokens)
+        << letter;
+  }
+}
+
+TEST_P(MessageCuts, FourTurnsBehindOneRewrittenAnswerResumeWhereItBegins) {
+  FourClients clients(EngineOptions(), Scheduling(ReuseMode::kLive));
+  std::vector<Tokens> messages = {Text(137, 'S'), Text(150, 'u')};
+  for (const char letter : {'b', 'c'}) {
+    clients.Ask({messages, messages, messages, messages});
+    messages.push_back(Text(15, 'm'));
+    messages.push_back(Text(90, letter));
+  }
+  std::vector<std::vector<Tokens>> conversations;
+  for (const char letter : {'p', 'q', 'r', 's'}) {
+    messages.back() = Text(90, letter);
+    conversations.push_back(messages);
+  }
+  EXPECT_LE(clients.Ask(conversations), 4 * (15 + 90 + 2 * kFrameTokens));
+}
+
 // The prompt's end is no cut, so `exact` cannot resume there; it prefilled the last message again.
 TEST_P(MessageCuts, ExactKeepsTheCutBeforeAReplyThatFollowsTheWholePrompt) {
   Bench bench(EngineOptions(), Scheduling(ReuseMode::kExact), "auto");

@@ -48,12 +48,14 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   if (reader->request.name_space != request.name_space) return;
   size_t position = SharedPoint(reader->prefill_tokens, request.prompt, context_->cuts,
                                 context_->options.keep_ends);
-  const bool stops =
-      position < reader->prefill_tokens.size() && context_->engine->traits().NeedsSnapshots();
+  // Every prompt has a chunk that ends at its end, but not every one ends a chunk before that.
+  const bool is_inside = position < reader->prefill_tokens.size();
+  const bool stops = is_inside && context_->engine->traits().NeedsSnapshots();
   if (stops) position = StopFor(reader->plan, position);
   PrefixWait& wait = waiter->wait;
   const Slot& slot = context_->pool.slot(*reader->slot);
-  if (position < context_->FirstStop(slot, context_->CutsOf(reader->prefill_tokens))) return;
+  const PromptCuts cuts = context_->CutsOf(reader->prefill_tokens);
+  if (is_inside && position < context_->FirstStop(slot, cuts)) return;
   if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
   if (!*reach_tokens) {
     const auto match = context_->cache->Match(request.name_space, request.prompt);
