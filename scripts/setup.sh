@@ -61,6 +61,11 @@ begin_work() {
   rm -rf "$ROOT"/.deps/work.*
   WORK="$(mktemp -d "$ROOT/.deps/work.XXXXXX")"
   trap 'rm -rf "$WORK"' EXIT
+  printf '#!/bin/sh\n' >"$WORK/program"
+  chmod +x "$WORK/program"
+  "$WORK/program" 2>/dev/null ||
+    fail "$ROOT is on a file system that runs no programs (mounted noexec?), and a build runs those" \
+      "that it makes. Clone Cairn to another one."
 }
 
 # probe_libraries [cmake's arguments]: does CMake find all libraries?
@@ -76,14 +81,15 @@ llama_complaint() { sed -n 's/^ *\(libllama .* is too old: .* or newer\).*/\1/p'
 
 llama_minimum() { sed -n 's/^set(CAIRN_LLAMA_MIN \(.*\))$/\1/p' "$ROOT/cmake/Llama.cmake"; }
 
+# stop_unsupported WHY...
 stop_unsupported() {
   local complaint
   complaint="$(llama_complaint "$WORK/system.log")"
-  fail "${complaint:-libllama was not found}, and it cannot be fetched: $1." \
-    "Install llama.cpp $(llama_minimum) or newer with its CMake package, and nlohmann-json, CLI11, spdlog," \
-    "tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, RE2, stb, miniaudio, libwebp, GoogleTest" \
-    "and RapidCheck, then run this again;" \
-    "if they are in a prefix of their own, with CMAKE_PREFIX_PATH=/path/to/prefix in the environment."
+  fail "${complaint:-libllama was not found}, and it cannot be fetched: $*
+Without that, install llama.cpp $(llama_minimum) or newer with its CMake package, and nlohmann-json, CLI11," \
+    "spdlog, tl-expected, xxHash, zstd, OpenSSL, cpp-httplib, RE2, stb, miniaudio, libwebp, libzmq," \
+    "hiredis (with TLS), libcurl, GoogleTest and RapidCheck; if they are in a prefix of their own, set" \
+    "CMAKE_PREFIX_PATH=/path/to/prefix. Then run this again."
 }
 
 # A system without the libraries is no error.
@@ -100,6 +106,9 @@ ensure_libraries() {
     tell_backends
     return 0
   fi
+  [[ "$("$(compiler)" -dumpmachine)" != *musl* ]] ||
+    stop_unsupported "the compiler here makes programs for musl, and Debian's libraries need glibc." \
+      "The archive that \`make package KIND=tar\` makes on another machine runs here."
   complaint="$(prefix_complaint)"
   [[ -z "$complaint" ]] || stop_unsupported "$complaint"
   complaint="$(llama_complaint "$WORK/system.log")"

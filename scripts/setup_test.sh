@@ -27,7 +27,11 @@ make_build_tools() {
   local name
   for name in ninja make; do stand_in "$name" </dev/null; done
   stand_in c++ <<'END'
-case "$1" in -dumpversion) echo 14 ;; *) echo "c++ (Made) 14.0.0" ;; esac
+case "$1" in
+  -dumpversion) echo 14 ;;
+  -dumpmachine) echo x86_64-linux-gnu ;;
+  *) echo "c++ (Made) 14.0.0" ;;
+esac
 END
   # Finds the libraries in a prefix that has llama.h, and on a system that has the file `system`.
   stand_in cmake <<END
@@ -66,12 +70,13 @@ esac
 END
   # A package's bytes are "name version"; the offer says which sum the mirror claims for it.
   stand_in apt-get <<END
-folder="\$(dirname "\${APT_CONFIG:-/}")"
-architecture="\$(cat "$BOX/now/architecture")"
+architecture="\$(sed -n 's/^APT::Architecture "\(.*\)";/\1/p' "\${APT_CONFIG:-/dev/null}")"
+architecture="\${architecture:-\$(cat "$BOX/now/architecture")}"
 case "\$*" in
   indextargets\ --no-release-info*)
     echo "Packages|main|\$(cat "$BOX/now/release")|http://mirror.invalid/debian/" ;;
   update)
+    [[ -z "\${APT_CONFIG:-}" ]] || cp "\$(dirname "\$APT_CONFIG")/sources.list" "$BOX/now/sources"
     [[ ! -f "$BOX/now/refusal" ]] || { cat "$BOX/now/refusal"; exit 100; } ;;
   *install\ *clang-19\ lld-19) [[ ! -f "$BOX/now/no-clang" ]] ;;
   download\ prometheus)
@@ -94,9 +99,10 @@ case "\$*" in
       echo "'http://mirror.invalid/\$file' \$file 1 SHA256:\$sum"
     done <"$BOX/now/offer" ;;
   *--download-only*)
+    [[ ! -f "$BOX/now/no-download" ]] || { cat "$BOX/now/no-download"; exit 100; }
     while read -r name version sum; do
       echo "\$name \$version\$(cat "$BOX/now/damage" 2>/dev/null)" \
-        >"\$folder/cache/archives/\${name}_\${version}_\$architecture.deb"
+        >"$BOX/now/tree/.deps/archives/\${name}_\${version}_\$architecture.deb"
     done <"$BOX/now/offer" ;;
 esac
 END
@@ -112,7 +118,7 @@ new_machine() {
   local tool
   rm -rf "$BOX/now"
   mkdir -p "$BOX/now/bin" "$BOX/now/tree"
-  backends=""
+  backends="" mirror="" llama=""
   : >"$BOX/now/calls"
   for tool in $REAL_TOOLS; do ln -s "$(command -v "$tool")" "$BOX/now/bin/$tool"; done
   cp -r "$ROOT/scripts" "$ROOT/cmake" "$BOX/now/tree/"
@@ -128,7 +134,8 @@ new_machine() {
 set_up() {
   code=0
   output="$(env -i PATH="$BOX/now/bin" HOME="$BOX" CAIRN_DEBIAN_KEYRING="$BOX/now/keyring" \
-    CAIRN_DEV="$BOX/now/dev" CAIRN_BACKENDS="${backends:-}" \
+    CAIRN_OS_RELEASE="$BOX/now/os-release" CAIRN_DEV="$BOX/now/dev" CAIRN_BACKENDS="${backends:-}" \
+    CAIRN_DEBIAN_MIRROR="${mirror:-}" CAIRN_LLAMA="${llama:-}" \
     "$BOX/now/tree/scripts/setup.sh" "$@" 2>&1)" || code=$?
 }
 
@@ -169,7 +176,8 @@ test_package_of_same_version_with_other_bytes_stops() {
 
 test_damaged_download_stops_and_can_be_repeated() {
   echo " damaged" >"$BOX/now/damage"
-  set_up && fails && has_no .deps/prefix && has_no .deps/stamp || return 1
+  set_up && fails && says "other bytes than the mirror's lists say" || return 1
+  has_no .deps/prefix && has_no .deps/stamp && has_no .deps/archives || return 1
   rm "$BOX/now/damage"
   set_up && succeeds && has .deps/prefix/usr/include/llama.h
 }
@@ -199,9 +207,11 @@ test_lock_is_rewritten_on_demand() {
   offer_backends
   set_up --update-lock && succeeds || return 1
   [[ "$(head -n 1 "$BOX/now/tree/deps.lock")" == "libggml0-backend-blas 1.0 amd64 "* ]] ||
-    wrong "deps.lock does not hold the backends"
-  [[ "$(tail -n 1 "$BOX/now/tree/deps.lock")" == "libllama-dev 1.1 amd64 $(sum_of libllama-dev 1.1)" ]] ||
-    wrong "deps.lock does not hold the offer"
+    wrong "deps.lock does not hold the backends" || return 1
+  grep -qx "libllama-dev 1.1 amd64 $(sum_of libllama-dev 1.1)" "$BOX/now/tree/deps.lock" ||
+    wrong "deps.lock does not hold the offer" || return 1
+  grep -qx "libllama-dev 1.1 arm64 $(sum_of libllama-dev 1.1)" "$BOX/now/tree/deps.lock" ||
+    wrong "deps.lock does not hold that of arm64" || return 1
   has_no "$MADE_BACKENDS"
 }
 
@@ -223,14 +233,133 @@ test_system_without_apt_is_told_what_to_install() {
   set_up && fails && says "llama.cpp 0.7" && says "CMAKE_PREFIX_PATH" && says "nlohmann-json"
 }
 
+# --- machines that are not Debian's
+
+make_ubuntu() {
+  printf 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n' >"$BOX/now/os-release"
+  echo noble >"$BOX/now/release"
+}
+make_fedora() { printf 'NAME="Fedora Linux"\nID=fedora\n' >"$BOX/now/os-release"; }
+
 test_other_mirrors_than_debians_are_not_used() {
-  echo jammy >"$BOX/now/release"
-  set_up && fails && says "apt is not set up for a Debian mirror" && says "CMAKE_PREFIX_PATH"
+  make_ubuntu
+  set_up && fails && says "no mirror of Debian is known" && says "CAIRN_DEBIAN_MIRROR=URL" || return 1
+  says "apt-get install -y debootstrap debian-archive-keyring" && says "CMAKE_PREFIX_PATH"
 }
 
-test_machine_without_debians_keyring_is_refused() {
+test_mirror_named_by_hand_is_asked() {
+  make_ubuntu
+  mirror=http://named.invalid/debian
+  set_up && succeeds && has .deps/prefix/usr/include/llama.h || return 1
+  grep -q "signed-by=.* http://named.invalid/debian/ sid main" "$BOX/now/sources" || wrong "not asked"
+}
+
+test_mirror_that_debootstrap_knows_is_asked() {
+  make_ubuntu
+  stand_in debootstrap <<<'DEF_MIRROR="http://known.invalid/debian"'
+  set_up && succeeds || return 1
+  grep -q "http://known.invalid/debian sid" "$BOX/now/sources" || wrong "not asked"
+}
+
+test_mirror_that_is_no_url_is_refused() {
+  mirror=debian
+  set_up && fails && says "CAIRN_DEBIAN_MIRROR=debian is no URL" && never_called "apt-get update"
+}
+
+test_fedora_is_told_its_own_commands() {
+  make_fedora
+  rm "$BOX/now/bin/apt-get"
+  set_up && fails && says "sudo dnf install -y apt dpkg debootstrap debian-keyring" || return 1
+  rm "$BOX/now/bin/ninja" "$BOX/now/bin/c++"
+  set_up && fails && says "sudo dnf install -y gcc-c++ ninja-build"
+}
+
+test_fedora_with_an_apt_does_not_install_by_it() {
+  make_fedora
+  rm "$BOX/now/bin/ninja" "$BOX/now/bin/id"
+  stand_in id <<<'echo 0'
+  set_up && fails && says "sudo dnf install -y ninja-build" && never_called "apt-get install"
+}
+
+test_arch_is_told_its_own_commands() {
+  printf 'ID=manjaro\nID_LIKE="arch"\n' >"$BOX/now/os-release"
+  rm "$BOX/now/bin/apt-get"
+  set_up && fails && says "sudo pacman -S --needed apt dpkg debootstrap debian-archive-keyring"
+}
+
+test_musl_machine_is_told_of_the_archive() {
+  stand_in c++ <<'END'
+case "$1" in -dumpmachine) echo x86_64-alpine-linux-musl ;; *) echo 14 ;; esac
+END
+  set_up && fails && says "musl" && says "make package KIND=tar" && never_called "apt-get update"
+}
+
+test_without_a_keyring_the_lock_vouches_for_the_packages() {
   rm "$BOX/now/keyring"
-  set_up && fails && says "keyring" && never_called "apt-get update"
+  set_up && succeeds && has .deps/prefix/usr/include/llama.h || return 1
+  grep -q "deb \[trusted=yes" "$BOX/now/sources" || wrong "apt was asked for a signature"
+}
+
+test_without_a_keyring_no_package_is_taken_that_the_lock_does_not_name() {
+  rm "$BOX/now/keyring"
+  offer libmore 1.0
+  set_up && fails && says "1 of the mirror's packages" && says "libmore is one" || return 1
+  says "apt-get install -y debian-archive-keyring" && never_called --download-only && has_no .deps/prefix
+}
+
+test_without_a_keyring_no_other_version_is_taken() {
+  rm "$BOX/now/keyring" "$BOX/now/offer"
+  offer libllama-dev 1.1
+  offer libc6 2.0
+  set_up && fails && says "libllama-dev is one" && never_called --download-only
+}
+
+test_without_a_keyring_no_backend_is_taken_that_the_lock_does_not_name() {
+  offer_backends
+  set_up && succeeds || return 1
+  rm "$BOX/now/keyring"
+  backends=hip
+  set_up && fails && says "libggml0-backend-hip is one" && has_no "$MADE_BACKENDS/libggml-hip.so"
+}
+
+test_without_a_keyring_an_architecture_without_a_lock_is_refused() {
+  rm "$BOX/now/keyring"
+  echo riscv64 >"$BOX/now/architecture"
+  set_up && fails && says "no checksums for riscv64" && never_called "apt-get update"
+}
+
+# --- what goes wrong on the way
+
+test_no_network_is_told_from_a_bad_mirror() {
+  mirror=http://named.invalid/debian
+  echo "Err: Temporary failure resolving 'named.invalid'" >"$BOX/now/refusal"
+  set_up && fails && says "http://named.invalid/debian/ cannot be reached" && says "http_proxy" || return 1
+  echo "E: The repository 'http://named.invalid sid Release' does not have a Release file." \
+    >"$BOX/now/refusal"
+  set_up && fails && says "has no suite sid, so it is no mirror of Debian"
+}
+
+test_download_that_was_cut_off_goes_on() {
+  echo "E: Failed to fetch" >"$BOX/now/no-download"
+  set_up && fails && says "Run this again: it goes on from there" && has_no .deps/prefix || return 1
+  echo part >"$BOX/now/tree/.deps/archives/partial/libllama-dev_1.0_amd64.deb"
+  set_up && fails && has .deps/archives/partial/libllama-dev_1.0_amd64.deb || return 1
+  rm "$BOX/now/no-download"
+  set_up && succeeds && has_no .deps/archives
+}
+
+test_full_disk_is_said_plainly() {
+  echo "E: You don't have enough free space in /made/" >"$BOX/now/no-download"
+  set_up && fails && says "the disk of" && says "is full" || return 1
+  stand_in df <<<'printf "Filesystem 1M-blocks Used Available\nmade 9 9 12\n"'
+  set_up && fails && says "takes 500 MB, and its disk has 12 left" && never_called "apt-get update.*update"
+}
+
+test_folder_that_runs_no_programs_is_refused() {
+  # The file that the set-up tries cannot be made a program.
+  rm "$BOX/now/bin/chmod"
+  stand_in chmod </dev/null
+  set_up && fails && says "runs no programs" && never_called "apt-get"
 }
 
 test_refused_signature_is_said_plainly() {
@@ -244,9 +373,18 @@ test_silent_mirror_is_not_taken_for_a_bad_signature() {
 }
 
 test_other_architecture_relies_on_apt_and_says_so() {
+  echo riscv64 >"$BOX/now/architecture"
+  sed -i "s/^\(libllama-dev 1.0 amd64\) .*/\1 0000/" "$BOX/now/tree/deps.lock"
+  set_up && succeeds && says "no checksums for riscv64"
+}
+
+test_each_architecture_has_its_own_checksums() {
   echo arm64 >"$BOX/now/architecture"
   sed -i "s/^\(libllama-dev 1.0 amd64\) .*/\1 0000/" "$BOX/now/tree/deps.lock"
-  set_up && succeeds && says "no checksums for arm64"
+  echo "libllama-dev 1.0 arm64 $(sum_of libllama-dev 1.0)" >>"$BOX/now/tree/deps.lock"
+  set_up && succeeds || return 1
+  sed -i "s/^\(libllama-dev 1.0 arm64\) .*/\1 1111/" "$BOX/now/tree/deps.lock"
+  set_up && fails && says "libllama-dev 1.0: deps.lock says 1111"
 }
 
 test_tools_missing_without_root_are_one_line_to_type() {
@@ -435,11 +573,11 @@ test_blas_is_found_where_the_loader_looks() {
 test_tracked_lock_names_the_backends() {
   local name library version
   read -r library version < <(awk '$1 ~ /^libggml[0-9]+$/ { print $1, $2 }' "$ROOT/deps.lock")
-  for name in vulkan blas rpc; do
+  for name in {vulkan,blas,rpc}" $version "{amd64,arm64}; do
     output="$library is $version"
     code=0
-    grep -q "^$library-backend-$name $version amd64 [0-9a-f]\{64\}$" "$ROOT/deps.lock" ||
-      wrong "deps.lock has no $library-backend-$name $version"
+    grep -q "^$library-backend-$name [0-9a-f]\{64\}$" "$ROOT/deps.lock" ||
+      wrong "deps.lock has no $library-backend-$name" || return 1
   done
 }
 
@@ -530,7 +668,7 @@ test_system_with_an_old_libllama_gets_a_prefix() {
 test_system_with_an_old_libllama_and_without_apt_is_told_its_version() {
   rm "$BOX/now/bin/apt-get" "$BOX/now/bin/dpkg"
   echo "  libllama 0.6.0 is too old: Cairn needs 0.7 or newer (/usr)" >"$BOX/now/said-of-llama"
-  set_up && fails && says "libllama 0.6.0 is too old" && says "Install llama.cpp 0.7 or newer"
+  set_up && fails && says "libllama 0.6.0 is too old" && says "install llama.cpp 0.7 or newer"
 }
 
 test_unknown_backend_is_refused() {

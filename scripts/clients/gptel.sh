@@ -7,6 +7,8 @@ set -euo pipefail
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 # shellcheck source=scripts/lib/common.sh
 source "$ROOT/scripts/lib/common.sh"
+# shellcheck source=scripts/lib/lock.sh
+source "$ROOT/scripts/lib/lock.sh"
 # shellcheck source=scripts/lib/prefix.sh
 source "$ROOT/scripts/lib/prefix.sh"
 
@@ -18,6 +20,7 @@ main() {
   have curl || fail "curl is not here"
   complaint="$(prefix_complaint)"
   [[ -z "$complaint" ]] || fail "$complaint"
+  [[ -n "$(debian_keyring)" ]] || fail "Debian's archive keyring is not here"
   mkdir -p "$folder"
   WORK="$(mktemp -d "$folder/.download.XXXXXX")"
   trap 'rm -rf "$WORK"' EXIT

@@ -100,11 +100,7 @@ packages_beyond() {
 same_ggml() { [[ "$(ggml_in "$1")" == "$(ggml_in "$WORK/lock")" ]]; }
 
 # Of the packages in $WORK/more, those that deps.lock names have the bytes that it names.
-check_more() {
-  [[ "$(dpkg --print-architecture)" == "$LOCK_ARCHITECTURE" && -f "$ROOT/deps.lock" ]] || return 0
-  lock_differences "$ROOT/deps.lock" "$WORK/more" >"$WORK/differences"
-  stop_on_wrong_sums "$WORK/differences"
-}
+check_more() { compare_with_lock "$(architecture)" "$WORK/more"; }
 
 download_more() {
   mkdir -p "$WORK/more.debs"

@@ -45,9 +45,12 @@ have_browser() { have chromium || have chromium-browser || have google-chrome; }
 # nothing else is wanted: it is taken out of the package, and nothing is installed.
 readonly PROMTOOL="$ROOT/.deps/tools/promtool"
 
+# Whether apt is how this machine gets its own packages.
+has_debians_apt() { have apt-get && have dpkg && [[ "$(distribution)" == debian ]]; }
+
 # Without apt it is not looked for: the test is skipped.
 lacks_promtool() {
-  [[ "$1" -ge 1 ]] && have apt-get && have dpkg && ! have promtool && [[ ! -x "$PROMTOOL" ]]
+  [[ "$1" -ge 1 ]] && has_debians_apt && ! have promtool && [[ ! -x "$PROMTOOL" ]]
 }
 
 # apt compares the package with the checksum in the signed lists.
@@ -82,7 +85,7 @@ ensure_promtool() {
 # of a build? Where build/ has another compiler already they would come too late.
 lacks_clang() {
   [[ "$1" -eq 0 && "${WANT_CLANG:-no}" == yes && -z "${CXX:-}" && ! -f "$ROOT/build/CMakeCache.txt" ]] &&
-    [[ "$(id -u)" -eq 0 ]] && have apt-get && ! { have clang++-19 && have ld.lld-19; }
+    [[ "$(id -u)" -eq 0 ]] && has_debians_apt && ! { have clang++-19 && have ld.lld-19; }
 }
 
 download_clang() {
@@ -149,12 +152,8 @@ apt_install() {
 # Installs the packages named as root on a Debian-family machine; else says what to type.
 install_tools() {
   local packages="$*"
-  if ! have apt-get; then
-    fail "these tools are missing (by their Debian package names): $packages." \
-      "Install them with this system's package manager."
-  fi
-  if [[ "$(id -u)" -ne 0 ]]; then
-    fail "tools are missing. Run: sudo apt-get update && sudo apt-get install -y $packages"
+  if ! has_debians_apt || [[ "$(id -u)" -ne 0 ]]; then
+    fail "tools are missing: $packages. $(how_to_install "$@")"
   fi
   run_step "Reading this machine's package lists" "$WORK/apt-update.log" apt-get update
   run_step "Installing $packages" "$WORK/apt-install.log" apt_install "$@"

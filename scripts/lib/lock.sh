@@ -1,8 +1,13 @@
 # shellcheck shell=bash
 # Lock files: one line a package, "name version architecture sha256", sorted by name. deps.lock is
-# the tracked one (Debian sid, amd64); .deps/lock says what this machine really unpacked.
+# the tracked one (Debian sid, of all architectures that it has); .deps/lock says what this machine
+# really unpacked.
 
-readonly LOCK_ARCHITECTURE=amd64
+# shellcheck disable=SC2034 # prefix.sh renews them
+readonly LOCK_ARCHITECTURES="amd64 arm64"
+
+# lock_has ARCHITECTURE: whether there is a deps.lock that names packages of it.
+lock_has() { grep -qs " $1 " "$ROOT/deps.lock"; }
 
 # From `apt-get --print-uris` on standard input ('URI' file size SHA256:sum) to lock lines.
 lock_from_uris() {
@@ -16,13 +21,14 @@ lock_from_uris() {
   }' | LC_ALL=C sort
 }
 
-# What is between two locks, a line a difference: "wrong name version locked now",
-# "moved name locked now", "new name now".
+# lock_differences ARCHITECTURE TRACKED RESOLVED: what is between two locks, a line a difference:
+# "wrong name version locked now", "moved name locked now", "new name now".
 lock_differences() {
-  awk 'FNR == NR { version[$1] = $2; sum[$1] = $4; next }
+  awk -v architecture="$1" '
+    FNR == NR { if ($3 == architecture || $3 == "all") { version[$1] = $2; sum[$1] = $4 }; next }
     !($1 in version)     { print "new", $1, $2; next }
     version[$1] != $2    { print "moved", $1, version[$1], $2; next }
-    sum[$1] != $4        { print "wrong", $1, $2, sum[$1], $4 }' "$1" "$2"
+    sum[$1] != $4        { print "wrong", $1, $2, sum[$1], $4 }' "$2" "$3"
 }
 
 # The same version with other bytes is never taken.
@@ -36,6 +42,14 @@ stop_on_wrong_sums() {
     "If the change is known to be good, run scripts/setup.sh --update-lock."
 }
 
+# Without the archive's keyring nothing but the lock vouches for a package.
+stop_on_unsigned() {
+  [[ -s "$1" && -z "$(debian_keyring)" ]] || return 0
+  fail "$(wc -l <"$1") of the mirror's packages are not the ones deps.lock names ($(sed -n \
+    '1s/^[a-z]* \([^ ]*\) .*/\1/p' "$1") is one), and their signature cannot be checked without" \
+    "Debian's archive keyring; nothing was unpacked. $(how_to_install debian-archive-keyring)"
+}
+
 # Names the packages we asked for that have moved on; counts those that came along. $2: ours.
 tell_moved_on() {
   local others
@@ -46,19 +60,25 @@ tell_moved_on() {
     say "  moved on since deps.lock: $((others)) of the packages these need (see .deps/lock)"
 }
 
-# check_lock TRACKED RESOLVED "our packages" ARCHITECTURE DIFFERENCES_FILE
+# compare_with_lock ARCHITECTURE RESOLVED: the differences are in $WORK/differences afterwards. Stops
+# on packages that neither the lock nor a signature vouches for.
+compare_with_lock() {
+  : >"$WORK/differences"
+  lock_has "$1" || return 0
+  lock_differences "$1" "$ROOT/deps.lock" "$2" >"$WORK/differences"
+  stop_on_wrong_sums "$WORK/differences"
+  stop_on_unsigned "$WORK/differences"
+}
+
+# check_lock ARCHITECTURE RESOLVED "our packages"
 check_lock() {
-  if [[ "$4" != "$LOCK_ARCHITECTURE" ]]; then
-    say "  deps.lock has no checksums for $4: apt's own signatures and checksums are relied on"
-    return 0
-  fi
-  if [[ ! -f "$1" ]]; then
+  if [[ ! -f "$ROOT/deps.lock" ]]; then
     say "  there is no deps.lock: apt's own signatures and checksums are relied on"
-    return 0
+  elif ! lock_has "$1"; then
+    say "  deps.lock has no checksums for $1: apt's own signatures and checksums are relied on"
   fi
-  lock_differences "$1" "$2" >"$5"
-  stop_on_wrong_sums "$5"
-  tell_moved_on "$5" "$3"
+  compare_with_lock "$1" "$2"
+  tell_moved_on "$WORK/differences" "$3"
 }
 
 # verify_debs LOCK FOLDER: every package of the lock lies in the folder with the bytes it names.
