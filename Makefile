@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-test setup-dev build test llama-flags fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
-  asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test release service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -185,12 +185,15 @@ ci: ## What .ci/run runs: everything from nothing, the slow lanes on what change
 nightly: ## Everything that CI runs in a short form, whole; takes hours
 	@scripts/nightly.sh
 
-package: $(if $(filter system,$(KIND)),,setup) ## The .deb, in build/package; needs nothing else (KIND=system: for a libllama of Debian's)
-	@$(if $(filter system,$(KIND)),scripts/package_system.sh $(SUITE),scripts/package.sh)
+package: $(if $(filter system,$(KIND)),,setup) ## The .deb, in build/package; needs nothing else (KIND=system: for a libllama of Debian's; KIND=tar: an archive for any Linux)
+	@scripts/package$(addprefix _,$(filter system tar,$(KIND))).sh $(if $(filter system,$(KIND)),$(SUITE))
 
-package-test: setup package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (KIND=system, SUITE=sid)
+package-test: setup package ## Install the .deb in a fresh system and ask it; needs root and mmdebstrap (KIND=system, KIND=tar, SUITE=sid)
 	@scripts/build.sh cairn-lab
-	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/package_test.sh
+	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/package$(addprefix _,$(filter tar,$(KIND)))_test.sh
+
+release: ## The archive and the .deb with their checksums, in build/release
+	@scripts/release.sh
 
 service-test: setup package ## Boot a fresh system and try the package's systemd service there; needs systemd-nspawn too
 	@scripts/build.sh cairn-lab

@@ -3,7 +3,8 @@
 # With a libllama of the system, the program is installed as it is built and the package depends on
 # the system's libraries. With the private prefix, whose libraries need a newer C library than the
 # host has, a second program is linked for the package: `cairn-packaged`, which finds its loader,
-# libraries and backends in CAIRN_BUNDLE_DIR. They are copied there. See docs/decisions/0023.
+# libraries and backends in CAIRN_BUNDLE_DIR. They are copied there. See docs/decisions/0023. In the
+# relocatable archive (scripts/package_tar.sh) the same file finds them beside itself.
 
 include(GNUInstallDirs)
 set(CAIRN_BUNDLE_DIR "/usr/lib/cairn" CACHE STRING
@@ -30,7 +31,7 @@ if(CAIRN_BUNDLED)
   # What CMake would add for libraries outside the system's folders is this machine's business.
   set_target_properties(cairn-packaged PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/packaged OUTPUT_NAME cairn
-    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "${CAIRN_BUNDLE_DIR}"
+    BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "\$ORIGIN/../lib/cairn;${CAIRN_BUNDLE_DIR}"
     INSTALL_RPATH_USE_LINK_PATH OFF)
   install(PROGRAMS ${PROJECT_BINARY_DIR}/packaged/cairn TYPE BIN COMPONENT program)
 else()

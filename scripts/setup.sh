@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes everything the build needs: tools, then libllama and the other libraries. A second run
 # does nothing. With a GPU it takes ggml's Vulkan backend too (CAIRN_BACKENDS=vulkan,hip,blas,rpc or
-# none decides by hand; scripts/lib/backends.sh).
+# none decides by hand; scripts/lib/backends.sh). CAIRN_LLAMA has libllama built from source
+# (scripts/lib/llama_source.sh).
 # Usage: scripts/setup.sh [--test] [--dev] [--browser] [--update-lock]
 #   --test         clang and lld too, as root on a Debian that has them: the build takes half of the time
 #   --dev          the formatter, the linters and promtool too
@@ -23,6 +24,8 @@ source "$ROOT/scripts/lib/host_tools.sh"
 source "$ROOT/scripts/lib/lock.sh"
 # shellcheck source=scripts/lib/prefix.sh
 source "$ROOT/scripts/lib/prefix.sh"
+# shellcheck source=scripts/lib/llama_source.sh
+source "$ROOT/scripts/lib/llama_source.sh"
 # shellcheck source=scripts/lib/backends.sh
 source "$ROOT/scripts/lib/backends.sh"
 
@@ -32,6 +35,7 @@ stamp_hash() {
     cat "$ROOT/scripts/setup.sh" "$ROOT"/scripts/lib/*.sh "$ROOT"/cmake/{Libraries,Llama}.cmake
     cat "$ROOT/deps.lock" 2>/dev/null || true
     echo "${CMAKE_PREFIX_PATH:-}|${CXX:-}|$(uname -sm)"
+    llama_marker
   } | sha256 | cut -c 1-64
 }
 
@@ -99,7 +103,9 @@ system_has_libraries() {
 
 ensure_libraries() {
   local complaint
-  if system_has_libraries; then
+  check_llama_choice
+  : >"$WORK/system.log"
+  if [[ -z "$(chosen_llama)" ]] && system_has_libraries; then
     write_stamp system "$(cat "$WORK/probe/llama_config")"
     say "Using this system's libllama: $(stamp_value llama)"
     llama_warning "$WORK/system.log"
@@ -115,6 +121,7 @@ ensure_libraries() {
   [[ -z "$complaint" ]] || say "Of this system: $complaint. A private prefix gets one."
   prefix_is_current || make_prefix
   backends_are_current || ensure_backends
+  keep_llama_choice
   write_stamp prefix "$PREFIX/usr/include/llama.h"
 }
 

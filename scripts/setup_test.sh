@@ -6,7 +6,7 @@ set -euo pipefail
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 readonly ROOT
 readonly REAL_TOOLS="awk bash cat chmod cp cut dirname env find flock grep head id ln ls mkdir mktemp \
-mv readlink rm sed sha256sum sort tail tee touch tr uname wc"
+mv readlink rm sed sha256sum sort tail tar gzip tee touch tr uname wc xargs"
 BOX="$(mktemp -d)"
 trap 'rm -rf "$BOX"' EXIT
 failures=0
@@ -30,6 +30,7 @@ make_build_tools() {
 case "$1" in
   -dumpversion) echo 14 ;;
   -dumpmachine) echo x86_64-linux-gnu ;;
+  -std=*) [[ ! -f "$(dirname "$0")/../other-interface" ]] ;;
   *) echo "c++ (Made) 14.0.0" ;;
 esac
 END
@@ -37,6 +38,12 @@ END
   stand_in cmake <<END
 case "\$*" in
   --version) echo "cmake version 3.25.1" ;;
+  *-DLLAMA_BUILD_MTMD=ON*) [[ ! -f "$BOX/now/broken-source" ]] ;;
+  --build*) ;;
+  --install*)
+    mkdir -p "\$DESTDIR$BOX/now/tree/.deps/prefix/usr/include"
+    : >"\$DESTDIR$BOX/now/tree/.deps/prefix/usr/libllama.so"
+    echo built >"\$DESTDIR$BOX/now/tree/.deps/prefix/usr/include/llama.h" ;;
   *-DCMAKE_PREFIX_PATH=*) all="\$*"; [[ -f "\${all##*-DCMAKE_PREFIX_PATH=}/include/llama.h" ]] ;;
   *)
     cat "$BOX/now/said-of-llama" 2>/dev/null
@@ -59,13 +66,13 @@ make_debian_tools() {
 case "\$*" in
   --print-architecture) cat "$BOX/now/architecture" ;;
   -x\ prometheus_*) mkdir -p "\$3/usr/bin" && cp "\$2" "\$3/usr/bin/promtool" && chmod +x "\$3/usr/bin/promtool" ;;
-  -x\ *libggml[0-9]-backend-*)
+  -X\ *libggml[0-9]-backend-*)
     name="\${2##*-backend-}"
     number="\${2##*libggml}"
     folder="\$3/lib/ggml/backends\${number%%-*}"
     mkdir -p "\$folder" && cp "\$2" "\$folder/libggml-\${name%%_*}.so" ;;
-  -x\ *libblas3_*) mkdir -p "\$3/lib/blas" && cp "\$2" "\$3/lib/blas/libblas.so.3" ;;
-  -x*) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
+  -X\ *libblas3_*) mkdir -p "\$3/lib/blas" && cp "\$2" "\$3/lib/blas/libblas.so.3" ;;
+  -X*) mkdir -p "\$3/usr/include" && cat "\$2" >>"\$3/usr/include/llama.h" ;;
 esac
 END
   # A package's bytes are "name version"; the offer says which sum the mirror claims for it.
@@ -122,6 +129,8 @@ new_machine() {
   : >"$BOX/now/calls"
   for tool in $REAL_TOOLS; do ln -s "$(command -v "$tool")" "$BOX/now/bin/$tool"; done
   cp -r "$ROOT/scripts" "$ROOT/cmake" "$BOX/now/tree/"
+  mkdir -p "$BOX/now/tree/src/engine"/{llama,media}
+  : >"$BOX/now/tree/src/engine/llama/made.cc"
   make_build_tools
   make_debian_tools
   offer libllama-dev 1.0
@@ -638,6 +647,102 @@ test_packages_with_a_number_in_their_name_are_found() {
     llama.cpp-tests
   set_up && succeeds && called "print-uris libllama2-dev llama.cpp-tools" &&
     called "download-only libllama2-dev"
+}
+
+# --- libllama from source
+
+# cargo, whose crate is a folder with a llama.cpp in it.
+make_cargo() {
+  local crate="$BOX/llama-cpp-sys-4-0.9.0"
+  mkdir -p "$crate/llama.cpp/include" "$BOX/.cargo/registry/cache/made"
+  : >"$crate/llama.cpp/CMakeLists.txt"
+  : >"$crate/llama.cpp/include/llama.h"
+  tar -C "$BOX" -czf "$BOX/.cargo/registry/cache/made/llama-cpp-sys-4-0.9.0.crate" llama-cpp-sys-4-0.9.0
+  stand_in cargo <<<'exit 0'
+  sed -i "s/^0\.7 0\.9\.0 .*/0.7 0.9.0 $(sha256sum <"$BOX/.cargo/registry/cache/made/llama-cpp-sys-4-0.9.0.crate" |
+    cut -c 1-64)/" "$BOX/now/tree/scripts/lib/llama_source.sh"
+}
+has_built_llama() { grep -qx built "$BOX/now/tree/.deps/prefix/usr/include/llama.h" || wrong "it is not built"; }
+
+test_libllama_from_source_takes_the_place_of_the_package() {
+  make_cargo
+  llama=source
+  set_up && succeeds && says "Fetching the source of llama.cpp 0.7" && has_built_llama || return 1
+  : >"$BOX/now/calls"
+  llama=""
+  set_up && succeeds && says_nothing && has_built_llama && never_called cargo || return 1
+  llama=package
+  set_up && succeeds && grep -q "libllama-dev 1.0" "$BOX/now/tree/.deps/prefix/usr/include/llama.h"
+}
+
+test_source_with_other_bytes_is_not_built() {
+  make_cargo
+  echo more >>"$BOX/.cargo/registry/cache/made/llama-cpp-sys-4-0.9.0.crate"
+  llama=source
+  set_up && fails && says "FAILED" && has_no .deps/prefix && never_called "cmake --build"
+}
+
+test_checkout_is_built_and_a_new_commit_of_it_again() {
+  mkdir -p "$BOX/now/checkout/include" "$BOX/now/checkout/.git"
+  : >"$BOX/now/checkout/CMakeLists.txt"
+  : >"$BOX/now/checkout/include/llama.h"
+  stand_in git <<<'echo 1'
+  llama="$BOX/now/checkout"
+  set_up && succeeds && has_built_llama || return 1
+  set_up && succeeds && says_nothing || return 1
+  stand_in git <<<'echo 2'
+  set_up && succeeds && says "Building it"
+}
+
+test_choice_of_libllama_that_cannot_be_is_refused() {
+  llama=/nowhere
+  set_up && fails && says "/nowhere is no checkout of llama.cpp" || return 1
+  llama=source:0.1
+  set_up && fails && says "there is no source of llama.cpp 0.1; known are 0.7, 0.8" || return 1
+  llama=sources
+  set_up && fails && says "it is 'source'" || return 1
+  llama=source
+  set_up && fails && says "apt-get install -y cargo" && never_called "apt-get update"
+}
+
+test_newer_libllama_that_the_engine_compiles_with_is_taken() {
+  rm "$BOX/now/offer"
+  offer libllama-dev 2.0
+  set_up && succeeds && says "Compiling the engine's files with the new libllama" || return 1
+  grep -q "libllama-dev 2.0" "$BOX/now/tree/.deps/prefix/usr/include/llama.h" || wrong "it is not taken"
+}
+
+test_newer_libllama_with_another_interface_is_built_from_source_instead() {
+  : >"$BOX/now/other-interface"
+  rm "$BOX/now/offer"
+  offer libllama-dev 2.0
+  set_up && fails && says "has an interface that Cairn was not made for" && says "install -y cargo" || return 1
+  make_cargo
+  set_up && succeeds && has_built_llama || return 1
+  : >"$BOX/now/calls"
+  set_up && succeeds && says_nothing && has_built_llama
+}
+
+test_locked_libllama_is_not_compiled_with() {
+  : >"$BOX/now/other-interface"
+  set_up && succeeds && never_called "-fsyntax-only"
+}
+
+test_backends_do_not_go_with_a_libllama_from_source() {
+  make_cargo
+  make_gpu
+  offer_backends
+  llama=source
+  set_up && succeeds && says "from source is built for the CPU alone" && has_no "$MADE_BACKENDS" || return 1
+  backends=rpc
+  set_up && fails && says "CAIRN_BACKENDS=rpc names packages for the distribution's libllama"
+}
+
+test_source_that_does_not_build_says_so() {
+  make_cargo
+  : >"$BOX/now/broken-source"
+  llama=source
+  set_up && fails && says "could not be built from its source" && has_no .deps/stamp
 }
 
 test_optional_packages_may_be_gone() {

@@ -113,12 +113,8 @@ download_more() {
 
 # unpack_more FOLDER
 unpack_more() {
-  local folder="$1" name version architecture
-  while read -r name version architecture _; do
-    [[ "$PREFIX_LEAVE_OUT" != *" $name "* ]] || continue
-    dpkg -x "$WORK/more.debs/${name}_${version//:/%3a}_$architecture.deb" "$folder"
-  done <"$WORK/more"
-  link_blas "$folder"
+  unpack "$WORK/more" "$WORK/more.debs" "$1"
+  link_blas "$1"
 }
 
 # Resolves the prefix's packages together with the backends', whose versions must go together. The
@@ -158,7 +154,12 @@ ensure_backends() {
   local chosen code
   chosen="$(chosen_backends)"
   remove_backends
-  if [[ -n "$chosen" ]]; then
+  if [[ -n "$chosen" ]] && llama_is_built; then
+    [[ -z "${CAIRN_BACKENDS:-}" ]] ||
+      fail "CAIRN_BACKENDS=$CAIRN_BACKENDS names packages for the distribution's libllama, and this one is" \
+        "built from source. CAIRN_LLAMA=package takes the distribution's; CAIRN_BACKENDS=none goes without."
+    say "  There is a GPU, but a libllama from source is built for the CPU alone."
+  elif [[ -n "$chosen" ]]; then
     # A refusal is explained before the run ends.
     set +e
     # shellcheck disable=SC2086 # one name a word

@@ -258,15 +258,21 @@ link_blas() {
   done < <(find "$1" -path '*/blas/libblas.so.3')
 }
 
-# Unpacks every package but the C headers, and dates all files now: a build tree that is older
-# than an exchanged prefix must see that it is.
-unpack_packages() {
+# unpack LOCK ARCHIVES FOLDER: every package but the C headers. The folder's file .files has a line for
+# each shared library: its package and its name.
+unpack() {
   local name version architecture
-  mkdir "$WORK/prefix"
   while read -r name version architecture _; do
     [[ "$PREFIX_LEAVE_OUT" != *" $name "* ]] || continue
-    dpkg -x "$ARCHIVES/${name}_${version//:/%3a}_$architecture.deb" "$WORK/prefix"
-  done <"$WORK/lock"
+    dpkg -X "$2/${name}_${version//:/%3a}_$architecture.deb" "$3" |
+      sed -n "s|^\./\(.*\.so[.0-9]*\)\$|$name \1|p" >>"$3/.files"
+  done <"$1"
+}
+
+# Dates all files now: a build tree that is older than an exchanged prefix must see that it is.
+unpack_packages() {
+  mkdir "$WORK/prefix"
+  unpack "$WORK/lock" "$ARCHIVES" "$WORK/prefix"
   link_blas "$WORK/prefix"
   find "$WORK/prefix" -exec touch -h {} +
 }
@@ -274,7 +280,10 @@ unpack_packages() {
 # The marker of a whole prefix says from which lock and recipe it came, so that it is fetched
 # again when one of them changes and only then.
 prefix_marker() {
-  cat "$ROOT/scripts/lib/prefix.sh" "$ROOT/deps.lock" 2>/dev/null | sha256 | cut -c 1-64
+  {
+    cat "$ROOT"/scripts/lib/{prefix,llama_source}.sh "$ROOT/deps.lock" 2>/dev/null
+    llama_marker
+  } | sha256 | cut -c 1-64
 }
 
 prefix_is_current() {
@@ -338,6 +347,7 @@ make_prefix() {
   explained "$WORK/download.log" explain_download \
     "Downloading $(wc -l <"$WORK/lock") packages" download_packages
   explained "$WORK/unpack.log" explain_unpack "Unpacking them into .deps/prefix" unpack_packages
+  exchange_llama
   run_step "Checking that CMake finds the libraries" "$WORK/check.log" \
     probe_libraries "-DCMAKE_PREFIX_PATH=$WORK/prefix/usr"
   llama_warning "$WORK/check.log"

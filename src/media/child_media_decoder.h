@@ -30,7 +30,7 @@
 namespace cairn {
 
 struct ChildMediaDecoderOptions {
-  // The child's program and arguments: {"/proc/self/exe", "decode-media"}.
+  // The child's program and arguments: {OwnProgram(), "decode-media"}.
   std::vector<std::string> argv;
   MediaLimits limits;
   uint32_t sample_rate = 0;  // of the recordings that are returned; 0: recordings are refused

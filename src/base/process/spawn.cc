@@ -7,7 +7,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "base/check.h"
 
@@ -82,6 +85,15 @@ Result<pid_t> SpawnChild(std::vector<std::string> argv, std::vector<std::string>
       SpawnSteps(streams).Spawn(Pointers(&argv).data(), Pointers(&environment).data(), &pid);
   if (error == 0) return pid;
   return Fail(ErrorCode::kUnavailable, "cannot run " + argv[0] + ": " + strerror(error));
+}
+
+std::string OwnProgram() {
+  const char* launcher = std::getenv("CAIRN_LAUNCHER");
+  if (launcher != nullptr && *launcher != '\0') return launcher;
+  const std::string link = "/proc/self/exe";
+  std::error_code error;
+  const auto path = std::filesystem::read_symlink(link, error);
+  return !error && std::filesystem::exists(path, error) ? path.string() : link;
 }
 
 std::string HowChildEnded(int status) {

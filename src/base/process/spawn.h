@@ -32,6 +32,11 @@ struct ChildStreams {
 Result<pid_t> SpawnChild(std::vector<std::string> argv, std::vector<std::string> environment,
                          const ChildStreams& streams);
 
+// The path by which this program is started again: its file's, or a link to what runs if that was
+// replaced meanwhile. The launcher of an unpacked archive names itself in CAIRN_LAUNCHER: there the
+// file that runs is the loader, which the program's own file does not start with.
+std::string OwnProgram();
+
 // Says how a child ended, by the status of waitpid: "it exited with code 1", "signal 9 ended it".
 std::string HowChildEnded(int status);
 

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,6 +82,14 @@ TEST(SpawnChild, AProgramThatIsNotThereIsAnErrorThatNamesIt) {
   ASSERT_FALSE(pid.has_value());
   EXPECT_EQ(pid.error().code, ErrorCode::kUnavailable);
   EXPECT_NE(pid.error().message.find("cannot run /no/such/program"), std::string::npos);
+}
+
+TEST(OwnProgram, IsItsFileOrTheLauncherThatStartedIt) {
+  ASSERT_EQ(unsetenv("CAIRN_LAUNCHER"), 0);
+  EXPECT_TRUE(std::filesystem::equivalent(OwnProgram(), "/proc/self/exe"));
+  ASSERT_EQ(setenv("CAIRN_LAUNCHER", "/unpacked/cairn", 1), 0);
+  EXPECT_EQ(OwnProgram(), "/unpacked/cairn");
+  ASSERT_EQ(unsetenv("CAIRN_LAUNCHER"), 0);
 }
 
 }  // namespace

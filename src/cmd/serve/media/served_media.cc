@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/process/spawn.h"
 #include "cmd/serve/base/cache_flags.h"
 #include "cmd/serve/media/media_flags.h"
 #include "engine/media/llama_media_encoder.h"
@@ -65,7 +66,7 @@ MediaEncoderOptions EncoderOptionsOf(const ServeOptions& options, const LlamaOpt
 ChildMediaDecoderOptions DecoderOptionsOf(const ServeOptions& options, const MediaEncoder& encoder,
                                           LogSink log) {
   ChildMediaDecoderOptions decoder;
-  decoder.argv = {"/proc/self/exe", std::string(kDecodeMediaCommand)};
+  decoder.argv = {OwnProgram(), std::string(kDecodeMediaCommand)};
   decoder.limits.file_bytes_max = options.media.media_file_mib << 20U;
   decoder.sample_rate = encoder.sample_rate();
   decoder.log = std::move(log);

@@ -1,25 +1,14 @@
 #include "cmd/serve/models/child_command.h"
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <initializer_list>
-#include <system_error>
 
 #include "api/json.h"
+#include "base/process/spawn.h"
 #include "cmd/serve/base/routed_child.h"
 #include "router/children/cache_shares.h"
 
 namespace cairn {
 namespace {
-
-// This program's path; if it was replaced meanwhile, a link to what runs.
-std::string OwnProgram() {
-  const std::string link = "/proc/self/exe";
-  std::error_code error;
-  const auto path = std::filesystem::read_symlink(link, error);
-  return !error && std::filesystem::exists(path, error) ? path.string() : link;
-}
 
 std::string JoinKeys(std::vector<std::string> keys, const Environment& environment,
                      std::initializer_list<const char*> variables) {

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# Unpacks the archive of `make package KIND=tar` in a folder that has nothing but a static busybox, no
+# loader, no C library and no package tools, and uses it there as nobody: a made model, a server, a chat,
+# a restart that goes on from disk, and a server that starts another one. Needs root, curl, a static
+# busybox (Debian: busybox-static) and build/cairn-lab.
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+
+readonly NOBODY=65534
+WORK=""
+SERVER=""
+
+lacks() {
+  if [[ "$(id -u)" -ne 0 ]]; then
+    echo "it works in a folder as if it were a system, which takes root"
+  elif ! have curl; then
+    echo "curl is not here (apt-get install curl)"
+  elif ! have busybox || [[ "$(file -Lb "$(command -v busybox)")" != *static* ]]; then
+    echo "a static busybox is not here (apt-get install busybox-static file)"
+  fi
+}
+
+clean_up() {
+  if [[ -n "$SERVER" ]]; then kill "$SERVER" 2>/dev/null || true; fi
+  if [[ -n "$WORK" ]]; then rm -rf "$WORK"; fi
+}
+
+# The archive lies in a folder with a space, belongs to root, and is reached by a link.
+make_bare_system() {
+  local system="$WORK/system" name
+  mkdir -p "$system"/{bin,dev,etc,proc,tmp,models,cache} "$system/my programs"
+  cp "$(command -v busybox)" "$system/bin/busybox"
+  for name in sh readlink tar gzip; do ln -s busybox "$system/bin/$name"; done
+  cp "$1" "$system/archive.tar.gz"
+  chroot "$system" /bin/tar -xzf /archive.tar.gz -C "/my programs"
+  ln -s "../my programs/$(basename "$1" .tar.gz)/cairn" "$system/bin/cairn"
+  build/cairn-lab model make falcon_h1 "$system/models/made.gguf" --width 64 --layers 2
+  chown -R "$NOBODY" "$system/cache" "$system/models"
+}
+
+# in_bare COMMAND...: as nobody, with a /proc and this machine's /dev.
+in_bare() {
+  # The words are the inner shell's.
+  # shellcheck disable=SC2016
+  unshare --mount --propagation private sh -ec '
+    mount -t proc proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    folder="$1"
+    user="$2"
+    shift 2
+    exec chroot --userspec="$user:$user" "$folder" /bin/busybox env -i PATH=/bin HOME=/cache "$@"' \
+    sh "$WORK/system" "$NOBODY" "$@"
+}
+
+url() { sed -n 's|.* \(http://127\.0\.0\.1:[0-9]*\)$|\1|p' "$WORK/server.log"; }
+
+# start_server FLAGS...
+start_server() {
+  local tries
+  : >"$WORK/server.log"
+  in_bare cairn serve --port 0 -t 1 "$@" >"$WORK/server.log" 2>&1 &
+  SERVER="$!"
+  for ((tries = 0; tries < 600; tries++)); do
+    if [[ -n "$(url)" ]]; then return 0; fi
+    kill -0 "$SERVER" 2>/dev/null || break
+    sleep 0.1
+  done
+  cat "$WORK/server.log"
+  fail "the server did not start"
+}
+
+stop_server() {
+  kill "$SERVER"
+  wait "$SERVER" || fail "the server did not end cleanly"
+  SERVER=""
+}
+
+# ask MESSAGES [MODEL]: prints the answer.
+ask() {
+  curl -sS -m 60 "$(url)/v1/chat/completions" -H 'Content-Type: application/json' \
+    -d "{\"messages\": [$1], \"max_tokens\": 8, \"temperature\": 0${2:+, \"model\": \"$2\"}}"
+}
+
+cached_tokens() { sed -n 's/.*"cached_tokens":\([0-9]*\).*/\1/p' <<<"$1"; }
+
+check_libraries() {
+  local strange
+  strange="$(awk '$6 ~ /\.so/' "/proc/$SERVER/maps" | grep -v "/my programs/" || true)"
+  [[ -z "$strange" ]] || fail "these libraries are not the archive's: $strange"
+}
+
+main() {
+  local missing archive answer
+  local first='{"role": "user", "content": "What is a cairn, and what is it built of? Say it in few words."}'
+  missing="$(lacks)"
+  [[ -z "$missing" ]] || fail "the archive cannot be tried here: $missing."
+  archive="$(ls build/package-tar/cairn-*.tar.gz)"
+  (($(stat -c %s "$archive") <= 120000000)) || fail "$archive is larger than 120 MB"
+  WORK="$(mktemp -d)"
+  trap clean_up EXIT
+  run_step "Making a system of nothing" build/package-tar-test.log make_bare_system "$archive"
+  in_bare cairn --version
+  start_server -m /models/made.gguf --cache-dir /cache
+  answer="$(ask "$first")"
+  [[ "$answer" == *'"completion_tokens":8'* ]] || fail "the chat was answered so: $answer"
+  check_libraries
+  stop_server
+  start_server -m /models/made.gguf --cache-dir /cache
+  answer="$(ask "$first")"
+  [[ "$(cached_tokens "$answer")" -gt 0 ]] || fail "nothing came back from disk: $answer"
+  stop_server
+  # Its servers are this program started again.
+  start_server --models-dir /models
+  answer="$(ask "$first" made)"
+  [[ "$answer" == *'"completion_tokens":8'* ]] || fail "a server of its own was answered so: $answer"
+  stop_server
+  say "The archive serves, goes on after a restart and starts servers of its own, in a system of nothing."
+}
+
+main "$@"
