@@ -2,7 +2,7 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-test setup-dev build test llama-flags fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
+.PHONY: help setup setup-test setup-dev build test llama-flags llama-versions fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
   asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test release service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list
@@ -38,6 +38,9 @@ llama-flags: setup ## Compare the list of llama-server's flags with its --help (
 
 test-setup: ## The tests of the set-up script alone; needs nothing
 	@scripts/setup_test.sh
+
+llama-versions: ## The engine's tests with libllama 0.7 and 0.8, built from source; an hour (VERSIONS="0.8": some)
+	@scripts/llama_versions.sh $(VERSIONS)
 
 conformance: setup ## Try every architecture of libllama and write the table (ONLY=regex: some)
 	@scripts/conformance.sh

@@ -5,6 +5,7 @@
 MADE_SERVER_URL=""
 MADE_SERVER_PID=""
 MADE_SERVER_LOG=""
+MADE_SERVER_PROGRAM=(build/cairn)
 
 made_server_url() { sed -n 's|.* \(http://127\.0\.0\.1:[0-9]*\)$|\1|p' "$MADE_SERVER_LOG"; }
 
@@ -16,17 +17,15 @@ made_server_failed() {
   fail "$1; its last lines are above, all of them in $MADE_SERVER_LOG."
 }
 
-# start_made_server FOLDER [flags of cairn serve]: sets MADE_SERVER_URL. The server ends with the
-# script at the latest.
-start_made_server() {
+# run_server FOLDER FLAGS...: MADE_SERVER_PROGRAM as a server; sets MADE_SERVER_URL. The server ends with
+# the script at the latest.
+run_server() {
   local folder="$1" tries
   shift
   mkdir -p "$folder"
   MADE_SERVER_LOG="$folder/server.log"
-  build/cairn-lab model make llama "$folder/model.gguf" --width 64 --layers 2 >"$folder/model.log"
   : >"$MADE_SERVER_LOG" # the process below may make it only after it is looked at
-  build/cairn serve -m "$folder/model.gguf" --port 0 -t 1 --cache-disk 0 "$@" \
-    >"$MADE_SERVER_LOG" 2>&1 &
+  "${MADE_SERVER_PROGRAM[@]}" serve --port 0 -t 1 "$@" >"$MADE_SERVER_LOG" 2>&1 &
   MADE_SERVER_PID="$!"
   trap 'if [[ -n "$MADE_SERVER_PID" ]]; then kill "$MADE_SERVER_PID" 2>/dev/null || true; fi' EXIT
   for ((tries = 0; tries < 600; tries++)); do
@@ -37,6 +36,24 @@ start_made_server() {
   done
   made_server_failed "the server was not ready after a minute"
 }
+
+# start_made_server FOLDER [flags of cairn serve]: on a model that is made there.
+start_made_server() {
+  local folder="$1"
+  shift
+  mkdir -p "$folder"
+  build/cairn-lab model make llama "$folder/model.gguf" --width 64 --layers 2 >"$folder/model.log"
+  run_server "$folder" -m "$folder/model.gguf" --cache-disk 0 "$@"
+}
+
+# ask_made_server MESSAGES [MODEL]: eight tokens of an answer to them, as the server sends it.
+ask_made_server() {
+  curl -sS -m 60 "$MADE_SERVER_URL/v1/chat/completions" -H 'Content-Type: application/json' \
+    -d "{\"messages\": [$1], \"max_tokens\": 8, \"temperature\": 0${2:+, \"model\": \"$2\"}}"
+}
+
+# cached_tokens ANSWER: how many tokens of its prompt were not prefilled.
+cached_tokens() { sed -n 's/.*"cached_tokens":\([0-9]*\).*/\1/p' <<<"$1"; }
 
 # Fails when the server has died, or does not end cleanly when it is told to.
 stop_made_server() {

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Everything that CI runs in a short form, whole: all tests in a build by the system's compiler, with
 # all generated cases, and under both sanitizers; every fuzz target for a minute, a quarter of an
-# hour of soak, 200 kills, the conformance of all architectures. Takes hours. When all pass, the
-# commit is written to .ci/checked: CI looks at what changed since.
+# hour of soak, 200 kills, the conformance of all architectures, and the engine with libllama of each
+# version from source. Takes hours. When all pass, the commit is written to .ci/checked: CI looks at what
+# changed since.
 # Usage: [FUZZ_SECONDS=60] [HOURS=0.25] scripts/nightly.sh
 set -euo pipefail
 
@@ -42,6 +43,7 @@ main() {
   attempt crash env CAIRN_CRASHES=200 build/tests/crash_test
   attempt models env CAIRN_ROUTER_TURNS=200 CAIRN_ROUTER_KILLS=50 build/tests/models_serve_test
   attempt conformance scripts/conformance.sh
+  attempt llama-versions scripts/llama_versions.sh
   [[ -z "$FAILED" ]] || fail "failed:$FAILED; the logs are in $WORDS_DIR."
   git rev-parse HEAD >.ci/checked
   say "All passed. Commit .ci/checked, so that CI looks at what changes from here on."

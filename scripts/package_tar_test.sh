@@ -9,10 +9,11 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/made_server.sh
+source scripts/made_server.sh
 
 readonly NOBODY=65534
 WORK=""
-SERVER=""
 
 lacks() {
   if [[ "$(id -u)" -ne 0 ]]; then
@@ -22,11 +23,6 @@ lacks() {
   elif ! have busybox || [[ "$(file -Lb "$(command -v busybox)")" != *static* ]]; then
     echo "a static busybox is not here (apt-get install busybox-static file)"
   fi
-}
-
-clean_up() {
-  if [[ -n "$SERVER" ]]; then kill "$SERVER" 2>/dev/null || true; fi
-  if [[ -n "$WORK" ]]; then rm -rf "$WORK"; fi
 }
 
 # The archive lies in a folder with a space, belongs to root, and is reached by a link.
@@ -56,68 +52,42 @@ in_bare() {
     sh "$WORK/system" "$NOBODY" "$@"
 }
 
-url() { sed -n 's|.* \(http://127\.0\.0\.1:[0-9]*\)$|\1|p' "$WORK/server.log"; }
-
-# start_server FLAGS...
-start_server() {
-  local tries
-  : >"$WORK/server.log"
-  in_bare cairn serve --port 0 -t 1 "$@" >"$WORK/server.log" 2>&1 &
-  SERVER="$!"
-  for ((tries = 0; tries < 600; tries++)); do
-    if [[ -n "$(url)" ]]; then return 0; fi
-    kill -0 "$SERVER" 2>/dev/null || break
-    sleep 0.1
-  done
-  cat "$WORK/server.log"
-  fail "the server did not start"
-}
-
-stop_server() {
-  kill "$SERVER"
-  wait "$SERVER" || fail "the server did not end cleanly"
-  SERVER=""
-}
-
-# ask MESSAGES [MODEL]: prints the answer.
-ask() {
-  curl -sS -m 60 "$(url)/v1/chat/completions" -H 'Content-Type: application/json' \
-    -d "{\"messages\": [$1], \"max_tokens\": 8, \"temperature\": 0${2:+, \"model\": \"$2\"}}"
-}
-
-cached_tokens() { sed -n 's/.*"cached_tokens":\([0-9]*\).*/\1/p' <<<"$1"; }
-
 check_libraries() {
   local strange
-  strange="$(awk '$6 ~ /\.so/' "/proc/$SERVER/maps" | grep -v "/my programs/" || true)"
+  strange="$(awk '$6 ~ /\.so/' "/proc/$1/maps" | grep -v "/my programs/" || true)"
   [[ -z "$strange" ]] || fail "these libraries are not the archive's: $strange"
+}
+
+# check_answer ANSWER
+check_answer() {
+  [[ "$1" == *'"completion_tokens":8'* ]] || fail "the chat was answered so: $1"
 }
 
 main() {
   local missing archive answer
-  local first='{"role": "user", "content": "What is a cairn, and what is it built of? Say it in few words."}'
+  local words='{"role": "user", "content": "What is a cairn, and what is it built of? Say it in few words."}'
   missing="$(lacks)"
   [[ -z "$missing" ]] || fail "the archive cannot be tried here: $missing."
   archive="$(ls build/package-tar/cairn-*.tar.gz)"
   (($(stat -c %s "$archive") <= 120000000)) || fail "$archive is larger than 120 MB"
-  WORK="$(mktemp -d)"
-  trap clean_up EXIT
+  WORK="$(mktemp -d build/package-tar-test.XXXXXX)"
+  WORK="$ROOT/$WORK"
   run_step "Making a system of nothing" build/package-tar-test.log make_bare_system "$archive"
+  MADE_SERVER_PROGRAM=(in_bare cairn)
   in_bare cairn --version
-  start_server -m /models/made.gguf --cache-dir /cache
-  answer="$(ask "$first")"
-  [[ "$answer" == *'"completion_tokens":8'* ]] || fail "the chat was answered so: $answer"
-  check_libraries
-  stop_server
-  start_server -m /models/made.gguf --cache-dir /cache
-  answer="$(ask "$first")"
-  [[ "$(cached_tokens "$answer")" -gt 0 ]] || fail "nothing came back from disk: $answer"
-  stop_server
+  run_server "$WORK" -m /models/made.gguf --cache-dir /cache
+  check_answer "$(ask_made_server "$words")"
+  check_libraries "$(pgrep -P "$MADE_SERVER_PID" || echo "$MADE_SERVER_PID")"
+  stop_made_server
+  run_server "$WORK" -m /models/made.gguf --cache-dir /cache
+  answer="$(ask_made_server "$words")"
+  (($(cached_tokens "$answer") > 0)) || fail "nothing came back from disk: $answer"
+  stop_made_server
   # Its servers are this program started again.
-  start_server --models-dir /models
-  answer="$(ask "$first" made)"
-  [[ "$answer" == *'"completion_tokens":8'* ]] || fail "a server of its own was answered so: $answer"
-  stop_server
+  run_server "$WORK" --models-dir /models
+  check_answer "$(ask_made_server "$words" made)"
+  stop_made_server
+  rm -rf "$WORK"
   say "The archive serves, goes on after a restart and starts servers of its own, in a system of nothing."
 }
 

@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# The engine's tests with a libllama built from the source of each version that Cairn is tried with, in a
+# copy of this tree for each, in build/llama-VERSION; then a server of each on the same folder of states:
+# it must take its own and leave the others'. Half an hour for each version on two cores; a second run
+# builds what changed. Usage: scripts/llama_versions.sh [VERSION...]
+set -euo pipefail
+
+ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
+# shellcheck source=scripts/lib/sources.sh
+source scripts/lib/sources.sh
+# shellcheck source=scripts/made_server.sh
+source scripts/made_server.sh
+
+readonly TESTS="llama_backend_test llama_texts_test llama_engine_test llama_media_test"
+readonly STATES="$ROOT/build/llama-states"
+readonly WORDS='{"role": "user", "content": "What is a cairn, and what is it built of? Say it in few words."}'
+
+# Files keep their times, so that a second run builds only what changed.
+copy_tree() {
+  mkdir -p "$1"
+  git ls-files --cached --others --exclude-standard | while_present | tar -c -T - | tar -x -C "$1"
+}
+
+# On a CPU with AMX the sums of a matrix depend on its batch (docs/troubleshooting.md).
+without_amx() {
+  if grep -qsw amx_tile /proc/cpuinfo; then
+    export CFLAGS="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" CXXFLAGS="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
+  fi
+}
+
+# try_version VERSION: builds it and runs the tests. It must be the version that was asked for.
+try_version() {
+  local tree="build/llama-$1" name
+  copy_tree "$tree"
+  (
+    without_amx
+    # One test a word.
+    # shellcheck disable=SC2086
+    CAIRN_LLAMA="source:$1" "$tree/scripts/setup.sh" &&
+      "$tree/scripts/build.sh" --demo --no-page cairn cairn-lab $TESTS
+  )
+  "$tree/build/cairn" --version | grep "libllama $1" || fail "build/cairn is not of libllama $1"
+  for name in $TESTS; do
+    (cd "$tree" && "build/src/engine/$name" --gtest_brief=1)
+  done
+}
+
+# cached_by VERSION: how much of the words a server of it takes from the folder of states.
+cached_by() {
+  MADE_SERVER_PROGRAM=("build/llama-$1/build/cairn")
+  run_server "$STATES/log-$1" -m "$STATES/model.gguf" --cache-dir "$STATES/cache"
+  cached_tokens "$(ask_made_server "$WORDS")" >"$STATES/cached"
+  stop_made_server
+}
+
+# expect_cached VERSION none|some
+expect_cached() {
+  local cached
+  cached_by "$1"
+  cached="$(<"$STATES/cached")"
+  [[ "$cached" == 0 && "$2" == none || "$cached" != 0 && "$2" == some ]] ||
+    fail "a server of libllama $1 took $cached tokens from the states on disk, expected are $2"
+}
+
+# Of the states that all versions leave in one folder, each takes its own.
+try_states() {
+  local version
+  rm -rf "$STATES"
+  mkdir -p "$STATES"
+  "build/llama-$1/build/cairn-lab" model make falcon_h1 "$STATES/model.gguf" --width 64 --layers 2
+  for version in "$@"; do
+    expect_cached "$version" none
+    expect_cached "$version" some
+  done
+  expect_cached "$1" some
+}
+
+main() {
+  local versions=("$@") version
+  if [[ $# -eq 0 ]]; then versions=(0.7 0.8); fi
+  mkdir -p build
+  for version in "${versions[@]}"; do try_version "$version"; done
+  try_states "${versions[@]}"
+  say "The engine's tests pass with libllama ${versions[*]}, and each takes its own states alone."
+}
+
+main "$@"
