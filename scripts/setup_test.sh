@@ -345,7 +345,9 @@ test_no_network_is_told_from_a_bad_mirror() {
   set_up && fails && says "http://named.invalid/debian/ cannot be reached" && says "http_proxy" || return 1
   echo "E: The repository 'http://named.invalid sid Release' does not have a Release file." \
     >"$BOX/now/refusal"
-  set_up && fails && says "has no suite sid, so it is no mirror of Debian"
+  set_up && fails && says "has no suite sid, so it is no mirror of Debian" || return 1
+  echo "E: Release file for http://named.invalid is expired" >"$BOX/now/refusal"
+  set_up && fails && says "have expired" && says "CAIRN_DEBIAN_KEYRING=none"
 }
 
 test_download_that_was_cut_off_goes_on() {

@@ -166,6 +166,9 @@ explain_update() {
   elif grep -Eq 'does not have a Release file|404 ' "$log"; then
     fail "$mirror has no suite $PREFIX_SUITE, so it is no mirror of Debian." \
       "Name one with CAIRN_DEBIAN_MIRROR=URL, then run this again."
+  elif grep -q 'is expired' "$log"; then
+    fail "the lists of $mirror have expired: it is an old snapshot, or this machine's clock is wrong." \
+      "CAIRN_DEBIAN_KEYRING=none takes from it what deps.lock names, and nothing else."
   elif speaks_of_signatures "$log"; then
     fail "apt refuses the signature on the lists of Debian $PREFIX_SUITE; nothing was taken." \
       "A newer keyring may help. $(how_to_install debian-archive-keyring)"
