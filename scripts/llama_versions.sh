@@ -40,7 +40,7 @@ try_version() {
     # One test a word.
     # shellcheck disable=SC2086
     CAIRN_LLAMA="source:$1" "$tree/scripts/setup.sh" &&
-      "$tree/scripts/build.sh" --demo --no-page cairn cairn-lab $TESTS
+      "$tree/scripts/build.sh" --no-page cairn cairn-lab $TESTS
   )
   "$tree/build/cairn" --version | grep "libllama $1" || fail "build/cairn is not of libllama $1"
   for name in $TESTS; do

@@ -55,8 +55,17 @@ is_set_up() {
     { [[ "$(stamp_value source)" == system ]] || backends_are_current; }
 }
 
+# The linker and the loader take these characters of a path for their own.
+check_path() {
+  if [[ "$ROOT" == *[,:\;\"\'\$\\]* ]]; then
+    fail "$ROOT: programs cannot be linked in a folder with one of , : ; \$ \\ or a quote in its path." \
+      "Clone Cairn to another one."
+  fi
+}
+
 # One set-up at a time in one tree; what a run leaves half done goes with it.
 begin_work() {
+  check_path
   mkdir -p "$ROOT/.deps"
   if have flock; then
     exec 9>"$ROOT/.deps/running"

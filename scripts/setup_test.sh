@@ -366,6 +366,19 @@ test_full_disk_is_said_plainly() {
   set_up && fails && says "takes 500 MB, and its disk has 12 left" && never_called "apt-get update.*update"
 }
 
+test_path_that_the_linker_cannot_take_is_refused_and_spaces_are_fine() {
+  mv "$BOX/now/tree" "$BOX/now/a tree"
+  ln -s "a tree" "$BOX/now/tree"
+  code=0
+  output="$(env -i PATH="$BOX/now/bin" HOME="$BOX" CAIRN_DEBIAN_KEYRING="$BOX/now/keyring" \
+    CAIRN_OS_RELEASE="$BOX/now/os-release" CAIRN_DEV="$BOX/now/dev" "$BOX/now/a tree/scripts/setup.sh" 2>&1)" || code=$?
+  succeeds && has .deps/prefix/usr/include/llama.h || return 1
+  mv "$BOX/now/a tree" "$BOX/now/a,tree"
+  code=0
+  output="$(env -i PATH="$BOX/now/bin" HOME="$BOX" "$BOX/now/a,tree/scripts/setup.sh" --dev 2>&1)" || code=$?
+  fails && says "programs cannot be linked in a folder with one of"
+}
+
 test_folder_that_runs_no_programs_is_refused() {
   # The file that the set-up tries cannot be made a program.
   rm "$BOX/now/bin/chmod"
