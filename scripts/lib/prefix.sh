@@ -90,7 +90,7 @@ mirrors_of_apt() {
 # What it downloads stays for the next run, should this one be cut off.
 write_apt_conf() {
   local folder="$1"
-  mkdir -p "$folder"/{state/lists/partial,cache,empty} "$ARCHIVES/partial"
+  mkdir -p "$folder"/{state/lists/partial,cache,empty,nothing/partial} "$ARCHIVES/partial"
   : >"$folder/state/status"
   (
     umask 077
@@ -212,9 +212,10 @@ named_today() {
   done
 }
 
-# print_uris PACKAGE...
+# print_uris PACKAGE...: also of what an earlier run has downloaded, which apt would leave out.
 print_uris() {
-  own_apt install -qq -y -o Acquire::ForceHash=sha256 --print-uris "$@" >"$WORK/uris"
+  own_apt install -qq -y -o Acquire::ForceHash=sha256 -o "Dir::Cache::archives=$WORK/apt/nothing/" \
+    --print-uris "$@" >"$WORK/uris"
 }
 
 # Resolves what is asked for. $WORK/asked is then how the archive calls it.
