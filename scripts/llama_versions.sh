@@ -70,7 +70,7 @@ try_states() {
   local version
   rm -rf "$STATES"
   mkdir -p "$STATES"
-  "build/llama-$1/build/cairn-lab" model make falcon_h1 "$STATES/model.gguf" --width 64 --layers 2
+  "build/llama-$1/build/cairn-lab" model make falcon-h1 "$STATES/model.gguf" --width 64 --layers 2
   for version in "$@"; do
     expect_cached "$version" none
     expect_cached "$version" some

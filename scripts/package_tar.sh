@@ -38,7 +38,7 @@ version_of() { awk -v name="$1" '$1 == name { print $2 }' .deps/lock; }
 # row FOLDER FILE: a line of the list of files, by the package that the file is from.
 row() {
   local package
-  package="$(awk -v name="$(basename "$2")" '$2 ~ "/" name "$" || $2 == name { print $1; exit }' \
+  package="$(awk -v name="$(basename "$2")" '{ n = split($2, part, "/") } part[n] == name { print $1; exit }' \
     .deps/prefix/.files)"
   printf '%s\t%s\t%s\t%s\n' "$(sha256 "$1/$2" | cut -c 1-64)" "$(stat -c %s "$1/$2")" "$2" \
     "${package:+$package $(version_of "$package"), }$(
@@ -66,7 +66,7 @@ list_contents() {
 # pack FOLDER ARCHIVE: two archives of one tree are alike.
 pack() {
   tar -C "$PACKAGES" --sort=name --owner=0 --group=0 --numeric-owner \
-    --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" -c "$(basename "$1")" | gzip -9n >"$2"
+    --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" -c "$(basename "$1")" | gzip -n >"$2"
 }
 
 main() {

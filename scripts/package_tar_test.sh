@@ -34,22 +34,23 @@ make_bare_system() {
   cp "$1" "$system/archive.tar.gz"
   chroot "$system" /bin/tar -xzf /archive.tar.gz -C "/my programs"
   ln -s "../my programs/$(basename "$1" .tar.gz)/cairn" "$system/bin/cairn"
-  build/cairn-lab model make falcon_h1 "$system/models/made.gguf" --width 64 --layers 2
+  build/cairn-lab model make falcon-h1 "$system/models/made.gguf" --width 64 --layers 2
   chown -R "$NOBODY" "$system/cache" "$system/models"
 }
 
-# in_bare COMMAND...: as nobody, with a /proc and this machine's /dev.
-in_bare() {
-  # The words are the inner shell's.
-  # shellcheck disable=SC2016
-  unshare --mount --propagation private sh -ec '
+# The words before a command that is to run there as nobody, with a /proc and this machine's /dev: an array,
+# not a function, so that the process is the command's own.
+# The words are the inner shell's.
+# shellcheck disable=SC2016
+choose_in_bare() {
+  IN_BARE=(unshare --mount --propagation private sh -ec '
     mount -t proc proc "$1/proc"
     mount --rbind /dev "$1/dev"
     folder="$1"
     user="$2"
     shift 2
-    exec chroot --userspec="$user:$user" "$folder" /bin/busybox env -i PATH=/bin HOME=/cache "$@"' \
-    sh "$WORK/system" "$NOBODY" "$@"
+    exec chroot --userspec="$user:$user" "$folder" /bin/busybox env -i PATH=/bin HOME=/cache "$@"'
+    sh "$WORK/system" "$NOBODY")
 }
 
 check_libraries() {
@@ -73,11 +74,12 @@ main() {
   WORK="$(mktemp -d build/package-tar-test.XXXXXX)"
   WORK="$ROOT/$WORK"
   run_step "Making a system of nothing" build/package-tar-test.log make_bare_system "$archive"
-  MADE_SERVER_PROGRAM=(in_bare cairn)
-  in_bare cairn --version
+  choose_in_bare
+  MADE_SERVER_PROGRAM=("${IN_BARE[@]}" cairn)
+  "${IN_BARE[@]}" cairn --version
   run_server "$WORK" -m /models/made.gguf --cache-dir /cache
   check_answer "$(ask_made_server "$words")"
-  check_libraries "$(pgrep -P "$MADE_SERVER_PID" || echo "$MADE_SERVER_PID")"
+  check_libraries "$MADE_SERVER_PID"
   stop_made_server
   run_server "$WORK" -m /models/made.gguf --cache-dir /cache
   answer="$(ask_made_server "$words")"
