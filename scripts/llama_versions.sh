@@ -9,6 +9,8 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/kernels.sh
+source scripts/lib/kernels.sh
 # shellcheck source=scripts/lib/sources.sh
 source scripts/lib/sources.sh
 # shellcheck source=scripts/made_server.sh
@@ -24,28 +26,21 @@ copy_tree() {
   git ls-files --cached --others --exclude-standard | while_present | tar -c -T - | tar -x -C "$1"
 }
 
-# On a CPU with AMX the sums of a matrix depend on its batch (docs/troubleshooting.md).
-without_amx() {
-  if grep -qsw amx_tile /proc/cpuinfo; then
-    export CFLAGS="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16" CXXFLAGS="-mno-amx-tile -mno-amx-int8 -mno-amx-bf16"
-  fi
-}
-
 # try_version VERSION: builds it and runs the tests. It must be the version that was asked for.
 try_version() {
   local tree="build/llama-$1" name
   copy_tree "$tree"
-  (
-    without_amx
-    # One test a word.
-    # shellcheck disable=SC2086
-    CAIRN_LLAMA="source:$1" "$tree/scripts/setup.sh" &&
-      "$tree/scripts/build.sh" --no-page cairn cairn-lab $TESTS
-  )
+  CAIRN_LLAMA="source:$1" "$tree/scripts/setup.sh"
+  # One test a word.
+  # shellcheck disable=SC2086
+  "$tree/scripts/build.sh" --no-page cairn cairn-lab $TESTS
   "$tree/build/cairn" --version | grep "libllama $1" || fail "build/cairn is not of libllama $1"
-  for name in $TESTS; do
-    (cd "$tree" && "build/src/engine/$name" --gtest_brief=1)
-  done
+  (
+    cd "$tree"
+    ROOT="$PWD"
+    use_kernels_that_keep_bits
+    for name in $TESTS; do "build/src/engine/$name" --gtest_brief=1; done
+  )
 }
 
 # cached_by VERSION: how much of the words a server of it takes from the folder of states.

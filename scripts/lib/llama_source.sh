@@ -105,14 +105,16 @@ remove_packaged_llama() {
   sed -i '\#lib\(llama\|ggml\|mtmd\)[^/]*$#d' "$1/.files"
 }
 
-# build_llama SOURCE: compiles it and installs it in $WORK/prefix. Its CPU backend is made for this machine.
-# The kernels of llamafile sum otherwise in other batches (docs/troubleshooting.md).
+# build_llama SOURCE: compiles it and installs it in $WORK/prefix, with a backend for each kind of CPU as the
+# distribution's has. The kernels of llamafile sum otherwise in other batches (docs/troubleshooting.md).
 build_llama() {
-  local source="$1" build="$ROOT/.deps/llama-build" libraries
+  local source="$1" build libraries
+  build="$ROOT/.deps/llama-build-$(sha256 <<<"$source" | cut -c 1-8)"
   libraries="$(llama_library_folder "$WORK/prefix")"
   cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON \
     -DCMAKE_INSTALL_PREFIX="$PREFIX/usr" -DCMAKE_INSTALL_LIBDIR="$libraries" \
-    -DGGML_BACKEND_DL=ON -DGGML_BACKEND_DIR="$PREFIX/usr/$libraries/ggml/backends" \
+    -DGGML_NATIVE=OFF -DGGML_CPU_ALL_VARIANTS=ON -DGGML_BACKEND_DL=ON \
+    -DGGML_BACKEND_DIR="$PREFIX/usr/$libraries/ggml/backends" \
     -DGGML_LLAMAFILE=OFF -DGGML_CCACHE=OFF -DLLAMA_BUILD_IS_DEV=OFF -DLLAMA_BUILD_COMMON=OFF \
     -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_EXAMPLES=OFF \
     -DLLAMA_BUILD_SERVER=OFF -DLLAMA_BUILD_APP=OFF -DLLAMA_BUILD_MTMD=ON -DLLAMA_OPENSSL=OFF
