@@ -56,15 +56,18 @@ cairn_import(cairn_dep_miniaudio INCLUDE ${CAIRN_MINIAUDIO_INCLUDE_DIR})
 cairn_import(cairn_dep_webp INCLUDE ${CAIRN_WEBP_INCLUDE_DIR} LINK ${CAIRN_WEBP_LIBRARY})
 cairn_import(cairn_dep_openssl INCLUDE ${CAIRN_OPENSSL_INCLUDE_DIR}
   LINK ${CAIRN_SSL_LIBRARY} ${CAIRN_CRYPTO_LIBRARY})
-if(NOT CAIRN_OPENSSL_CONFIGURATION_DIR MATCHES "^/usr/include")
-  target_include_directories(cairn_dep_openssl SYSTEM INTERFACE ${CAIRN_OPENSSL_CONFIGURATION_DIR})
-endif()
 cairn_import(cairn_dep_zmq INCLUDE ${CAIRN_ZMQ_INCLUDE_DIR} LINK ${CAIRN_ZMQ_LIBRARY})
 cairn_import(cairn_dep_hiredis INCLUDE ${CAIRN_HIREDIS_INCLUDE_DIR}
   LINK ${CAIRN_HIREDIS_SSL_LIBRARY} ${CAIRN_HIREDIS_LIBRARY})
 cairn_import(cairn_dep_curl INCLUDE ${CAIRN_CURL_INCLUDE_DIR} LINK ${CAIRN_CURL_LIBRARY})
 cairn_import(cairn_dep_httplib INCLUDE ${CAIRN_HTTPLIB_INCLUDE_DIR}
   LINK ${CAIRN_HTTPLIB_LIBRARY} Threads::Threads DEFINE ${CAIRN_HTTPLIB_DEFINE})
+# httplib.h includes OpenSSL's headers, and a machine need not have its own.
+if(NOT CAIRN_OPENSSL_CONFIGURATION_DIR MATCHES "^/usr/include")
+  foreach(library cairn_dep_openssl cairn_dep_httplib)
+    target_include_directories(${library} SYSTEM INTERFACE ${CAIRN_OPENSSL_CONFIGURATION_DIR})
+  endforeach()
+endif()
 
 # Programs that link the private prefix need its loader and its C library too: its libraries may
 # ask for a newer glibc than the host's. RPATH instead of RUNPATH is inherited by libraries that
