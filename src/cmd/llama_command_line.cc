@@ -16,6 +16,7 @@
 #include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/llama_flags/llama_translation.h"
 #include "cmd/llama_flags/short_flags.h"
+#include "cmd/serve/base/serve_options.h"
 
 namespace cairn {
 namespace {

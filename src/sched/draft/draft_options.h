@@ -12,6 +12,9 @@
 
 namespace cairn {
 
+class CheckpointCache;
+class Engine;
+
 // A draft model. Both pointers must outlive the scheduler.
 struct DraftModelOptions {
   Engine* engine = nullptr;          // with as many slots as the model's engine; nullptr: none
