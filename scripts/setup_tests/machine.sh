@@ -120,7 +120,9 @@ new_machine() {
   backends="" mirror="" llama=""
   : >"$BOX/now/calls"
   for tool in $REAL_TOOLS; do ln -s "$(command -v "$tool")" "$BOX/now/bin/$tool"; done
-  cp -r "$ROOT/scripts" "$ROOT/cmake" "$BOX/now/tree/"
+  mkdir -p "$BOX/now/tree/scripts"
+  cp -r "$ROOT/scripts/setup.sh" "$ROOT/scripts/lib" "$BOX/now/tree/scripts/"
+  cp -r "$ROOT/cmake" "$BOX/now/tree/"
   mkdir -p "$BOX/now/tree/src/engine"/{llama,media}
   : >"$BOX/now/tree/src/engine/llama/made.cc"
   make_build_tools
