@@ -15,7 +15,7 @@ system_complaint() {
   elif ! have mmdebstrap; then
     echo "mmdebstrap is not here (apt-get install mmdebstrap)"
   elif [[ -z "$(debian_mirrors)" ]]; then
-    echo "apt is not set up for a Debian mirror here"
+    echo "no mirror of Debian is known here (CAIRN_DEBIAN_MIRROR=URL)"
   fi
 }
 
