@@ -122,6 +122,8 @@ build_llama() {
   remove_packaged_llama "$WORK/prefix"
   DESTDIR="$WORK/llama" cmake --install "$build"
   cp -a "$WORK/llama$PREFIX/usr/." "$WORK/prefix/usr/"
+  mkdir -p "$WORK/prefix/usr/share/doc/llama.cpp"
+  cp "$source/LICENSE" "$WORK/prefix/usr/share/doc/llama.cpp/copyright"
   (cd "$WORK/llama$PREFIX" && find usr -name '*.so*' | sed 's/^/llama.cpp /') >>"$WORK/prefix/.files"
 }
 

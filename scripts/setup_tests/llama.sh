@@ -8,6 +8,7 @@ make_cargo() {
   local crate="$BOX/llama-cpp-sys-4-0.9.0"
   mkdir -p "$crate/llama.cpp/include" "$BOX/.cargo/registry/cache/made"
   : >"$crate/llama.cpp/CMakeLists.txt"
+  : >"$crate/llama.cpp/LICENSE"
   : >"$crate/llama.cpp/include/llama.h"
   tar -C "$BOX" -czf "$BOX/.cargo/registry/cache/made/llama-cpp-sys-4-0.9.0.crate" llama-cpp-sys-4-0.9.0
   stand_in cargo <<<'exit 0'
@@ -37,6 +38,7 @@ test_source_with_other_bytes_is_not_built() {
 test_checkout_is_built_and_a_new_commit_of_it_again() {
   mkdir -p "$BOX/now/checkout/include" "$BOX/now/checkout/.git"
   : >"$BOX/now/checkout/CMakeLists.txt"
+  : >"$BOX/now/checkout/LICENSE"
   : >"$BOX/now/checkout/include/llama.h"
   stand_in git <<<'echo 1'
   llama="$BOX/now/checkout"
