@@ -53,9 +53,11 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   const bool stops = is_inside && context_->engine->traits().NeedsSnapshots();
   if (stops) position = StopFor(reader->plan, position);
   PrefixWait& wait = waiter->wait;
-  const Slot& slot = context_->pool.slot(*reader->slot);
-  const PromptCuts cuts = context_->CutsOf(reader->prefill_tokens);
-  if (is_inside && position < context_->FirstStop(slot, cuts)) return;
+  if (is_inside) {
+    const Slot& slot = context_->pool.slot(*reader->slot);
+    const PromptCuts cuts = context_->CutsOf(reader->prefill_tokens);
+    if (position < context_->FirstStop(slot, cuts)) return;
+  }
   if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
   if (!*reach_tokens) {
     const auto match = context_->cache->Match(request.name_space, request.prompt);
