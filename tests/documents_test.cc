@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "conformance/child_process.h"
@@ -162,7 +164,13 @@ class Typist {
     auto server = ServerProcess::Start(options);
     if (!server) return server.error().message;
     server_ = std::move(*server);
-    const std::string missing = FirstMissing(step.expected, server_->LastLines(100));
+    // The server answers before all that it said has been read here.
+    std::string missing;
+    for (int tries = 0; tries < 100; ++tries) {
+      missing = FirstMissing(step.expected, server_->LastLines(100));
+      if (missing.empty()) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
     return missing.empty() ? "" : "it does not say: " + missing + "\n" + server_->LastLines();
   }
 
