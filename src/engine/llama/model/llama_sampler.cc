@@ -23,6 +23,9 @@ struct SamplerDeleter {
   void operator()(llama_sampler* sampler) const { llama_sampler_free(sampler); }
 };
 
+// A chain that begins by keeping this many candidates at most gets only those.
+constexpr size_t kHighestMax = 256;
+
 // DRY settings that are kept; the chats of one client share one.
 constexpr size_t kDryMax = 8;
 
@@ -50,13 +53,20 @@ class LlamaSampler final : public Sampler {
       if (!greedy && !mirostat && last) AddTemperature(params);
     }
     if (mirostat) AddMirostat(params);
-    if (greedy) Add(llama_sampler_init_greedy());
+    if (greedy) {
+      CutFirst(1);
+      Add(llama_sampler_init_greedy());
+    }
     if (!greedy && !mirostat) AddChoice(params);
   }
 
   Token Sample(std::span<const float> logits) override {
     CHECK(logits.size() == model_.vocab_size);
-    FillWithAll(logits);
+    if (highest_ > 0) {
+      FillWithHighest(logits);
+    } else {
+      FillWithAll(logits);
+    }
     Token token = Sample();
     // Most sampled tokens are allowed, and checking one is cheaper than checking all.
     if (matcher_ && !Allows(token)) {
@@ -98,8 +108,29 @@ class LlamaSampler final : public Sampler {
 
  private:
   void FillWithAll(std::span<const float> logits) {
-    candidates_.clear();
-    for (size_t i = 0; i < logits.size(); ++i) AddCandidate(i, logits);
+    candidates_.resize(logits.size());
+    for (size_t i = 0; i < logits.size(); ++i) candidates_[i] = CandidateOf(i, logits);
+  }
+
+  // Of all candidates the chain would keep these: for a vocabulary of 50,000 tokens, making all
+  // took most of the time of a sample. Of equal logits, those of the lowest tokens stay.
+  void FillWithHighest(std::span<const float> logits) {
+    const auto is_higher = [](const llama_token_data& a, const llama_token_data& b) {
+      return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
+    };
+    const size_t first = std::min(highest_, logits.size());
+    candidates_.resize(first);
+    for (size_t i = 0; i < first; ++i) candidates_[i] = CandidateOf(i, logits);
+    // A heap with the lowest in front.
+    std::make_heap(candidates_.begin(), candidates_.end(), is_higher);
+    for (size_t i = first; i < logits.size(); ++i) {
+      const llama_token_data one = CandidateOf(i, logits);
+      if (!(one.logit > candidates_.front().logit)) continue;
+      std::pop_heap(candidates_.begin(), candidates_.end(), is_higher);
+      candidates_.back() = one;
+      std::push_heap(candidates_.begin(), candidates_.end(), is_higher);
+    }
+    std::sort(candidates_.begin(), candidates_.end(), is_higher);
   }
 
   void FillWithAllowed(std::span<const float> logits) {
@@ -120,7 +151,8 @@ class LlamaSampler final : public Sampler {
     const bool may_end = matcher_->MayEnd();
     candidates_.clear();
     for (size_t i = 0; i < logits.size(); ++i) {
-      if (allowed_[i] || (may_end && model_.texts->ends[i])) AddCandidate(i, logits);
+      const bool is_kept = allowed_[i] || (may_end && model_.texts->ends[i]);
+      if (is_kept) candidates_.push_back(CandidateOf(i, logits));
     }
   }
 
@@ -129,9 +161,9 @@ class LlamaSampler final : public Sampler {
                        [](const llama_token_data& one) { return std::isfinite(one.logit); });
   }
 
-  void AddCandidate(size_t token, std::span<const float> logits) {
+  llama_token_data CandidateOf(size_t token, std::span<const float> logits) const {
     const float logit = bias_.empty() ? logits[token] : logits[token] + bias_[token];
-    candidates_.push_back({static_cast<Token>(token), logit, 0.0F});
+    return {static_cast<Token>(token), logit, 0.0F};
   }
 
   Token Sample() {
@@ -157,6 +189,12 @@ class LlamaSampler final : public Sampler {
       if (tag == token) return tag_text;
     }
     return text;
+  }
+
+  // Called before a step that keeps the `highest` candidates is added. What comes after it, or
+  // before, if anything does, sees the same as without.
+  void CutFirst(size_t highest) {
+    if (llama_sampler_chain_n(chain_.get()) == 0 && highest <= kHighestMax) highest_ = highest;
   }
 
   // The chain owns the samplers added to it.
@@ -202,7 +240,9 @@ class LlamaSampler final : public Sampler {
       Add(llama_sampler_init_top_n_sigma(params.top_n_sigma));
     }
     if (step == SamplingStep::kTopK && params.top_k > 0) {
-      Add(llama_sampler_init_top_k(std::max(params.top_k, params.min_keep)));
+      const int32_t kept = std::max(params.top_k, params.min_keep);
+      CutFirst(static_cast<size_t>(kept));
+      Add(llama_sampler_init_top_k(kept));
     }
     if (step == SamplingStep::kTypicalP && params.typical_p < 1.0F) {
       Add(llama_sampler_init_typical(params.typical_p, min_keep));
@@ -223,6 +263,7 @@ class LlamaSampler final : public Sampler {
   // must exist.
   void AddInfill() {
     if (llama_vocab_eot(model_.vocab) < 0 && llama_vocab_eos(model_.vocab) < 0) return;
+    CutFirst(kInfillCandidatesMax);
     Add(llama_sampler_init_top_k(kInfillCandidatesMax));
     Add(llama_sampler_init_infill(model_.vocab));
   }
@@ -257,6 +298,7 @@ class LlamaSampler final : public Sampler {
   std::vector<llama_token_data> candidates_;
   std::vector<bool> allowed_;  // by token; kept for its memory
   size_t left_ = 0;            // of them, after the last Sample
+  size_t highest_ = 0;         // the chain begins by keeping these; 0: it does not
   Token chosen_ = 0;
   bool is_greedy_ = false;
   std::vector<float> bias_;  // for each token; empty if there is none

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <llama.h>
 
+#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -66,6 +67,59 @@ TEST_F(LlamaSamplerTest, ABiasDecidesWithAndWithoutAGrammar) {
   banned.temperature = 0;
   banned.logit_bias = {{likeliest, -std::numeric_limits<float>::infinity()}};
   EXPECT_NE(Sample(banned, 1).front(), likeliest);
+}
+
+TEST_F(LlamaSamplerTest, TheHighestAloneAreSampledFromAsLibllamaSamplesFromAllCandidates) {
+  // Of equal ones libllama does not say which come first.
+  for (size_t i = 0; i < logits_.size(); ++i) logits_[i] = static_cast<float>(i * 61 % 1009) / 100;
+  for (const int32_t top_k : {1, 2, 40, 128, 250, 0}) {
+    SamplingParams params;
+    params.seed = static_cast<uint32_t>(top_k);
+    params.temperature = 3;
+    params.top_k = top_k;
+    params.top_p = 0.9F;
+    params.min_p = 0.001F;
+    llama_sampler* const chain = llama_sampler_chain_init(llama_sampler_chain_default_params());
+    if (top_k > 0) llama_sampler_chain_add(chain, llama_sampler_init_top_k(top_k));
+    llama_sampler_chain_add(chain, llama_sampler_init_top_p(params.top_p, 1));
+    llama_sampler_chain_add(chain, llama_sampler_init_min_p(params.min_p, 1));
+    llama_sampler_chain_add(chain, llama_sampler_init_temp(params.temperature));
+    llama_sampler_chain_add(chain, llama_sampler_init_dist(params.seed));
+    Tokens expected;
+    for (int i = 0; i < 200; ++i) {
+      std::vector<llama_token_data> all;
+      for (const float logit : logits_) all.push_back({static_cast<Token>(all.size()), logit, 0});
+      llama_token_data_array array = {all.data(), all.size(), -1, false};
+      llama_sampler_apply(chain, &array);
+      expected.push_back(array.data[array.selected].id);
+    }
+    llama_sampler_free(chain);
+    EXPECT_EQ(Sample(params, 200), expected) << top_k;
+  }
+}
+
+TEST_F(LlamaSamplerTest, TheLikeliestTokenIsSampledWithAndWithoutABias) {
+  SamplingParams greedy;
+  greedy.temperature = 0;
+  auto biased = logits_;
+  const auto highest = [&] { return std::max_element(biased.begin(), biased.end()); };
+  for (int i = 0; i < 20; ++i) {
+    const auto likeliest = highest();
+    const auto token = static_cast<Token>(likeliest - biased.begin());
+    EXPECT_EQ(Sample(greedy, 1).front(), token);
+    greedy.logit_bias.emplace_back(token, -2.0F);
+    *likeliest -= 2.0F;
+  }
+}
+
+TEST_F(LlamaSamplerTest, OfEqualLogitsTheLowestTokensAreTheHighest) {
+  std::fill(logits_.begin(), logits_.end(), 1.0F);
+  SamplingParams params;
+  params.temperature = 0;
+  EXPECT_EQ(Sample(params, 1).front(), 0);
+  params.temperature = 1;
+  params.top_k = 3;
+  for (const Token token : Sample(params, 50)) EXPECT_LT(token, 3);
 }
 
 // The grammar's odd form is "a", and the model prefers it to "b".
