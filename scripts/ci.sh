@@ -183,6 +183,17 @@ system_compiler_lane() {
   fi
 }
 
+# The package is of one version; people build with the others too.
+llama_versions_lane() {
+  if ! grep -qE '^(src/engine/|scripts/(llama_versions|lib/llama_source))' < <(changed_files); then
+    say "llama-versions: nothing that sees libllama has changed"
+  elif ! have cargo; then
+    say "llama-versions: left out, because the sources come as crates and cargo is not here"
+  else
+    step llama-versions scripts/llama_versions.sh --compile
+  fi
+}
+
 # Two minutes: two rounds or more.
 soak_changed() {
   if build_changed || grep -qE '^src/(cache|engine|sched|store)/' < <(changed_files); then
@@ -202,6 +213,7 @@ in_ci() {
   step format scripts/format.sh --check
   step lint env CAIRN_TIDY_SECONDS="${CAIRN_TIDY_SECONDS:-90}" scripts/lint.sh --checked
   system_compiler_lane
+  llama_versions_lane
   # A program of the other lane, or that the change does not concern, is one test here,
   # PROGRAM_NOT_BUILT.
   step test scripts/test.sh -LE asan-lane --exclude-regex '_NOT_BUILT$'

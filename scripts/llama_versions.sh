@@ -2,13 +2,18 @@
 # The engine's tests with a libllama built from the source of each version that Cairn is tried with, in a
 # copy of this tree for each, in build/llama-VERSION; then a server of each on the same folder of states:
 # it must take its own and leave the others'. Half an hour for each version on two cores; a second run
-# builds what changed. Usage: scripts/llama_versions.sh [VERSION...]
+# builds what changed. Usage: scripts/llama_versions.sh [--compile] [VERSION...]
+#   --compile  only the engine's files, against the headers of each version: half a minute
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/host_tools.sh
+source scripts/lib/host_tools.sh
+# shellcheck source=scripts/lib/llama_source.sh
+source scripts/lib/llama_source.sh
 # shellcheck source=scripts/lib/kernels.sh
 source scripts/lib/kernels.sh
 # shellcheck source=scripts/lib/sources.sh
@@ -16,6 +21,7 @@ source scripts/lib/sources.sh
 # shellcheck source=scripts/made_server.sh
 source scripts/made_server.sh
 
+readonly PREFIX="$ROOT/.deps/prefix" # of fetch_llama and of the headers of other libraries
 readonly TESTS="llama_backend_test llama_texts_test llama_engine_test llama_media_test"
 readonly STATES="$ROOT/build/llama-states"
 readonly WORDS='{"role": "user", "content": "What is a cairn, and what is it built of? Say it in few words."}'
@@ -73,10 +79,32 @@ try_states() {
   expect_cached "$1" some
 }
 
+# try_headers VERSION: the engine's files compile with them. The other libraries' are the prefix's.
+try_headers() {
+  local source="build/llama-headers-$1" folders=()
+  if [[ ! -f "$source/llama.cpp/include/llama.h" ]]; then
+    rm -rf "$source"
+    mkdir -p "$source"
+    fetch_llama "$1" "$source"
+  fi
+  for folder in include ggml/include tools/mtmd; do folders+=("$source/llama.cpp/$folder"); done
+  compile_engine "${folders[@]}" "$PREFIX/usr/include"
+  say "The engine's files compile with libllama $1."
+}
+
 main() {
-  local versions=("$@") version
+  local version only_compiles=""
+  if [[ "${1:-}" == --compile ]]; then
+    only_compiles=1
+    shift
+  fi
+  local versions=("$@")
   if [[ $# -eq 0 ]]; then versions=(0.7 0.8); fi
   mkdir -p build
+  if [[ -n "$only_compiles" ]]; then
+    for version in "${versions[@]}"; do try_headers "$version"; done
+    return 0
+  fi
   for version in "${versions[@]}"; do try_version "$version"; done
   try_states "${versions[@]}"
   say "The engine's tests pass with libllama ${versions[*]}, and each takes its own states alone."

@@ -149,13 +149,15 @@ put_llama() {
   explained "$WORK/llama.log" explain_llama "Building it, which takes minutes" build_llama "$source"
 }
 
-# The engine's files against the headers of a prefix, without code: compile_engine PREFIX
+# The engine's files that see libllama, without code, against other headers of it:
+# compile_engine FOLDER..., the first one first.
 compile_engine() {
-  local compiler
+  local compiler folder headers=()
   compiler="$(compiler)"
-  find "$ROOT/src/engine/llama" "$ROOT/src/engine/media" -name '*.cc' ! -name '*_test.cc' -print0 |
+  for folder in "$@"; do headers+=(-isystem "$folder"); done
+  grep -rlZE --include=*.cc --exclude=*_test.cc '#include <(llama|ggml|gguf|mtmd)' "$ROOT/src/engine" |
     xargs -0 -n 4 -P "$(processors)" "$compiler" -std=c++20 -fsyntax-only -w -I"$ROOT/src" \
-      -isystem "$1/usr/include" -DCAIRN_BACKENDS_DIR='""'
+      "${headers[@]}" -DCAIRN_BACKENDS_DIR='""'
 }
 
 # The packages of llama.cpp that have another version than deps.lock: they may have another interface.
@@ -169,7 +171,7 @@ exchange_llama() {
   if [[ -z "$chosen" ]]; then
     llama_has_moved || return 0
     explained "$WORK/engine.log" choose_source "Compiling the engine's files with the new libllama" \
-      compile_engine "$WORK/prefix"
+      compile_engine "$WORK/prefix/usr/include"
   fi
   if [[ -n "$chosen" ]]; then put_llama "$chosen"; fi
 }
