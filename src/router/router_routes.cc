@@ -295,7 +295,6 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
                            "/apply-template",
                            "/slots/:id",
                            "/cairn/cache/prefetch",
-                           "/cairn/cache/warm",
                            "/cairn/cache/checkpoints/:id",
                            "/v1/chat/completions/render",
                            "/v1/completions/render",

@@ -432,14 +432,11 @@ void AddCacheRoutes(HttpServer* server, Served* served) {
   add("DELETE", checkpoint, [](const ChatService& service, const HttpRequest& request) {
     return ToResponse(DropCheckpointBody(service, request.captures.at("id"), NamespaceOf(request)));
   });
-  // The second path is deprecated.
-  for (const char* prefetch : {"/cairn/cache/prefetch", "/cairn/cache/warm"}) {
-    server->Handle("POST", prefetch,
-                   WhenOpen(served, [](const ChatService& service, const HttpRequest& request) {
-                     return ToResponse(
-                         PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
-                   }));
-  }
+  server->Handle(
+      "POST", "/cairn/cache/prefetch",
+      WhenOpen(served, [](const ChatService& service, const HttpRequest& request) {
+        return ToResponse(PrefetchBody(service, request.body, NamespaceOf(request), request.gone));
+      }));
   // The router's children alone have this path, and no client of the router reaches it.
   if (!served->model.id_tag.empty()) {
     add("POST", "/cairn/cache/limit",

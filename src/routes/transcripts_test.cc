@@ -459,7 +459,6 @@ TEST_F(TranscriptsTest, TheCache) {
   Post("/cairn/cache/prefetch", R"({"checkpoint":1})");
   Post("/cairn/cache/prefetch", R"({"checkpoint":"1","prompt":"A cairn is"})");
   Post("/cairn/cache/prefetch", R"({"checkpoint":"0"})");
-  Post("/cairn/cache/warm", R"({"checkpoint":"0"})");  // the deprecated path
   Record("DELETE", "/cairn/cache/checkpoints/1", "");
   Get("/cairn/cache/checkpoints/0");
   Post("/cairn/cache/checkpoints/0", R"({"pinned":false})");

@@ -168,8 +168,7 @@ class PlayedKeys {
                                                 "cache_n",           "cache",
                                                 "reused_tokens",     "live_tokens",
                                                 "ram_tokens",        "disk_tokens",
-                                                "prefetched_tokens", "warmed_tokens",
-                                                "shared_tokens"};
+                                                "prefetched_tokens", "shared_tokens"};
     size_t most = 0;
     if (!json.is_structured()) return most;
     for (const auto& [name, value] : json.items()) {

@@ -11,7 +11,6 @@
 #include "api/answer/answer_reader.h"
 #include "api/json.h"
 #include "api/openai/completion.h"
-#include "api/record/json_aliases.h"
 #include "api/request/chat_request.h"
 #include "base/memory_watch.h"
 #include "base/number_text.h"
@@ -147,12 +146,9 @@ StartedReading BringBack(const ChatService& service, const Json& body, Namespace
 Json PrefetchedJson(const GenerationEvent& end) {
   const ReuseReport nothing;
   const ReuseReport& report = end.report ? *end.report : nothing;
-  Json told = {
-      {"tokens", end.cost.prompt_tokens},      {"computed_tokens", end.cost.prefill_tokens()},
-      {"reused_tokens", report.reused_tokens}, {"live_tokens", report.live_tokens},
-      {"ram_tokens", report.ram_tokens},       {"disk_tokens", report.disk_tokens}};
-  AddPrefetchAliases(&told);
-  return told;
+  return {{"tokens", end.cost.prompt_tokens},      {"computed_tokens", end.cost.prefill_tokens()},
+          {"reused_tokens", report.reused_tokens}, {"live_tokens", report.live_tokens},
+          {"ram_tokens", report.ram_tokens},       {"disk_tokens", report.disk_tokens}};
 }
 
 Json HeldJson(const HeldStats& held) {
@@ -199,7 +195,6 @@ ApiResult<std::string> CacheBody(const ChatService& service) {
   }
   told["segments"] = HeldJson(seen.segments_held);
   told["full_states"] = HeldJson(seen.full_states_held);
-  AddCacheAliases(&told);
   told["slots"] = Json::array();
   for (const SlotStats& slot : stats.slots) {
     told["slots"].push_back(

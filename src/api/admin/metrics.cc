@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "api/admin/metric_aliases.h"
 #include "api/admin/metrics_page.h"
 #include "base/clock.h"
 #include "base/memory_watch.h"
@@ -394,7 +393,6 @@ std::string MetricsText(const MetricsInput& input) {
   AddRemote(input.stats.remote, &page);
   AddBoundaries(input.spans, &page);
   if (input.kv_events) AddKvEvents(*input.kv_events, &page);
-  AddMetricAliases(input, &page);
   return std::move(page).text();
 }
 

@@ -198,11 +198,11 @@ TEST_F(AnthropicTest, AnExplanationIsInTheMessageAndInTheStreamsDelta) {
   auto whole = StartMessages(body);
   ASSERT_TRUE(whole.has_value());
   const Json told = Collect(Explained(std::move(*whole), &log, engine_))["cairn"];
-  EXPECT_EQ(told["explanation"]["why"], "new_prompt");
+  EXPECT_EQ(told["explanation"]["reason"], "new_prompt");
   auto streamed = StartMessages(body);
   ASSERT_TRUE(streamed.has_value());
   const std::string events = AllEvents(Explained(std::move(*streamed), &log, engine_));
-  EXPECT_EQ(FirstEvent(events, "message_delta")["cairn"]["explanation"]["why"], "all_known");
+  EXPECT_EQ(FirstEvent(events, "message_delta")["cairn"]["explanation"]["reason"], "all_known");
   EXPECT_FALSE(FirstEvent(events, "message_start")["message"].contains("cairn"));
 }
 

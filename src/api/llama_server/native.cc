@@ -6,7 +6,6 @@
 #include "api/memory_json.h"
 #include "api/openai/response_items.h"
 #include "api/openai/responses_request.h"
-#include "api/record/json_aliases.h"
 #include "api/request/settings_json.h"
 #include "base/number_text.h"
 #include "base/utf8.h"
@@ -17,29 +16,27 @@ namespace {
 
 // Counters since the start; sizes are those at the end of the last request.
 Json CacheJson(const SchedulerStats& stats) {
-  Json counters = {{"checkpoints", stats.cache.checkpoints},
-                   {"segments", stats.cache.segments},
-                   {"full_states", stats.cache.full_states},
-                   {"bytes", stats.cache.bytes},
-                   {"token_bytes", stats.cache.token_bytes},
-                   {"inserted", stats.cache.inserted},
-                   {"evicted", stats.cache.evicted},
-                   {"refused", stats.cache.refused},
-                   {"pinned", stats.cache.kept},
-                   {"pins_refused", stats.cache.keeps_refused},
-                   {"discarded", stats.cache.discarded},
-                   {"restored", stats.slot_counters.checkpoints_restored},
-                   {"assembled", stats.slot_counters.assembled},
-                   {"forked", stats.slot_counters.forked},
-                   {"full_states_set", stats.slot_counters.full_states_set},
-                   {"requests_preempted", stats.preempted},
-                   {"waited_for_prefill", stats.waited_for_prefix},
-                   {"slots_offloaded", stats.slot_counters.offloaded},
-                   {"failed", stats.slot_counters.failed},
-                   {"prompt_tokens", stats.prompt_tokens},
-                   {"reused_tokens", stats.reused_tokens}};
-  AddCounterAliases(&counters);
-  return counters;
+  return {{"checkpoints", stats.cache.checkpoints},
+          {"segments", stats.cache.segments},
+          {"full_states", stats.cache.full_states},
+          {"bytes", stats.cache.bytes},
+          {"token_bytes", stats.cache.token_bytes},
+          {"inserted", stats.cache.inserted},
+          {"evicted", stats.cache.evicted},
+          {"refused", stats.cache.refused},
+          {"pinned", stats.cache.kept},
+          {"pins_refused", stats.cache.keeps_refused},
+          {"discarded", stats.cache.discarded},
+          {"restored", stats.slot_counters.checkpoints_restored},
+          {"assembled", stats.slot_counters.assembled},
+          {"forked", stats.slot_counters.forked},
+          {"full_states_set", stats.slot_counters.full_states_set},
+          {"requests_preempted", stats.preempted},
+          {"waited_for_prefill", stats.waited_for_prefix},
+          {"slots_offloaded", stats.slot_counters.offloaded},
+          {"failed", stats.slot_counters.failed},
+          {"prompt_tokens", stats.prompt_tokens},
+          {"reused_tokens", stats.reused_tokens}};
 }
 
 // Returns a token's text, or its bytes if they are not complete characters, as llama-server does.

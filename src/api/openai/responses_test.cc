@@ -107,7 +107,7 @@ TEST_F(ResponsesTest, AnExplanationIsInTheLastEventsResponse) {
   EXPECT_FALSE(first["response"].contains("cairn"));
   const Json last = Json::parse(events.substr(events.rfind("data: ") + 6));
   EXPECT_EQ(last["type"], "response.incomplete");
-  EXPECT_EQ(last["response"]["cairn"]["explanation"]["why"], "new_prompt");
+  EXPECT_EQ(last["response"]["cairn"]["explanation"]["reason"], "new_prompt");
 }
 
 TEST_F(ResponsesTest, ProgressAndTimingsComeWhereTheyAreAskedFor) {

@@ -71,7 +71,6 @@ TEST_F(ExplanationTest, NamesTheMessageAndTheCharacterThatChanged) {
   changed.messages[2].content[1] = '8';
   const Json told = After(Talk(), changed);
   EXPECT_EQ(told["reason"], "diverged");
-  EXPECT_EQ(told["why"], "parted") << "the deprecated field";
   EXPECT_EQ(told["place"]["message"], 2);
   EXPECT_EQ(told["place"]["role"], "assistant");
   EXPECT_EQ(told["place"]["part"], "content");

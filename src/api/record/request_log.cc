@@ -6,7 +6,6 @@
 #include <optional>
 #include <utility>
 
-#include "api/record/json_aliases.h"
 #include "base/number_text.h"
 
 namespace cairn {
@@ -215,7 +214,6 @@ Json RequestRecord::ReportJson(Detail detail) const {
   }
   if (detail == Detail::kAll && !explanation_.media.empty()) told["media"] = MediaJson();
   told["explanation"] = ExplanationJson(explanation_);
-  AddReuseAliases(report, explanation_, &told);
   return told;
 }
 
@@ -288,7 +286,6 @@ std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const 
                          "messages[" + std::to_string(*explanation_.place->message) +
                              "]:" + std::to_string(explanation_.place->character));
   }
-  AddHeaderAliases(*report_, explanation_, &headers);
   return headers;
 }
 

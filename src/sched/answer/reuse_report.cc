@@ -24,21 +24,4 @@ std::string_view PathName(ReuseReport::Path path) {
   return "";
 }
 
-std::string_view DeprecatedPathName(ReuseReport::Path path) {
-  switch (path) {
-    case ReuseReport::Path::kNothing:
-      return "nothing";
-    case ReuseReport::Path::kWentOn:
-      return "went_on";
-    case ReuseReport::Path::kCut:
-      return "cut";
-    case ReuseReport::Path::kAssembled:
-      return "joined";
-    case ReuseReport::Path::kFullState:
-      return "whole";
-    default:
-      return PathName(path);
-  }
-}
-
 }  // namespace cairn

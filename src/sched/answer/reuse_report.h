@@ -62,8 +62,6 @@ struct ReuseReport {
 
 // Returns the path's name in JSON, headers and traces.
 std::string_view PathName(ReuseReport::Path path);
-// The name before it was changed. Answers and traces have both for one version.
-std::string_view DeprecatedPathName(ReuseReport::Path path);
 
 }  // namespace cairn
 

@@ -19,7 +19,6 @@ std::string_view TierOf(const ReuseReport& report) {
 TraceArgs TraceArgsOf(const ReuseReport& report) {
   TraceArgs args;
   args.Add("path", PathName(report.path)).Add("tokens", report.reused_tokens);
-  args.Add("way", DeprecatedPathName(report.path));
   if (report.reused_tokens > 0) args.Add("tier", TierOf(report));
   if (report.checkpoint)
     args.Add("class", CheckpointClassName(report.checkpoint->checkpoint_class));
