@@ -28,6 +28,7 @@ run_tests() {
   "$python" "$ROOT/scripts/bench_tiers_test.py" --verbose
   "$python" "$ROOT/scripts/play_inputs_test.py" --verbose
   "$python" "$ROOT/scripts/fleet/fleet_unit_test.py" --verbose
+  "$python" "$ROOT/scripts/fleet/front_file_test.py" --verbose
   "$python" "$ROOT/scripts/abuse/abuse_unit_test.py" --verbose
 }
 

@@ -42,9 +42,9 @@ class Epp:
     def start(self, servers, environment: Environment):
         host, port = environment.topology.front_address()
         self._work = environment.work
-        self._list = FrontFile(environment.cairn, servers, environment, "epp-endpoints.yaml")
+        self._list = FrontFile(servers, environment, "epp-endpoints.yaml")
         if not self._list.wait_for(servers):
-            raise RuntimeError("cairn front-file does not see all servers")
+            raise RuntimeError("front_file.py does not see all servers")
         examples = environment.root / "examples" / "fleet" / "epp"
         config = (examples / "config.yaml").read_text()
         for example, own in [("/etc/epp/endpoints.yaml", str(self._list.path)),

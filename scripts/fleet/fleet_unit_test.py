@@ -310,7 +310,7 @@ class BoundsTest(unittest.TestCase):
         self.assertIn("1 requests", self.play(event="killed", failed=2, cut=1).misses()[0])
         for event in ("drained", "front restarted"):
             self.assertIn("1 requests", self.play(event=event, failed=1).misses()[0])
-        self.assertIn("front-file", self.play(event="drained", front_file="no").misses()[0])
+        self.assertIn("front_file.py", self.play(event="drained", front_file="no").misses()[0])
 
     def test_a_team_must_not_leave_all_work_to_one_server(self):
         self.assertEqual(self.play(busiest_share=0.75, busiest_max=0.75).misses(), [])

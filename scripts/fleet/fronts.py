@@ -3,12 +3,14 @@ on this machine, or nothing), start(servers, environment) -> (host, port), and s
 
 import re
 import shutil
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from programs import POLL_S, START_S, begin, wait_for_port
 
+PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "front_file.py"
 BALANCE = re.compile(r"^  (balance|hash-type) .*\n", re.MULTILINE)
 
 
@@ -19,7 +21,6 @@ class Environment:
     topology: object
     work: Path
     root: Path
-    cairn: Path | None = None  # the program
 
 
 class Direct:
@@ -84,14 +85,13 @@ class Haproxy:
 
 
 class FrontFile:
-    """`cairn front-file` beside a front: keeps the list of the servers that take requests."""
+    """front_file.py beside a front: keeps the list of the servers that take requests."""
 
-    def __init__(self, cairn: Path, servers, environment: Environment,
-                 name: str = "endpoints.yaml"):
+    def __init__(self, servers, environment: Environment, name: str = "endpoints.yaml"):
         self._path = environment.work / name
         self._path.unlink(missing_ok=True)
         addresses = ",".join(server.address for server in servers)
-        self._process = begin([str(cairn), "front-file", "--servers", addresses, "--out",
+        self._process = begin([sys.executable, str(PROGRAM), "--servers", addresses, "--out",
                                str(self._path), "--interval", "0.2"],
                               environment.work / "front-file.log")
 

@@ -9,7 +9,7 @@ def title(play) -> str:
 def line(play) -> str:
     bound = f" (at most {play.ratio_max})" if play.ratio_max is not None else ""
     failed = f"{play.failed} failed" + (f", {play.cut} of them cut streams" if play.cut else "")
-    seen = {"yes": ", front-file saw it", "no": ", front-file missed it"}.get(play.front_file, "")
+    seen = {"yes": ", front_file.py saw it", "no": ", front_file.py missed it"}.get(play.front_file, "")
     busiest = "" if play.busiest_max is None else (
         f"; the busiest server answered {play.busiest_share:.0%} (at most {play.busiest_max:.0%})")
     quiet = "" if not play.quiet_turns else (

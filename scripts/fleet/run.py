@@ -112,7 +112,7 @@ class Play:
     first_token_ms_p50: float = 0.0
     first_token_ms_p95: float = 0.0
     seconds: float = 0.0
-    front_file: str = ""  # whether `cairn front-file` saw the event
+    front_file: str = ""  # whether front_file.py saw the event
     busiest_share: float = 0.0  # of the turns, the server's that answered most
     busiest_max: float | None = None
     # The turns after the quiet: those on another server, and the tokens that one prefilled on average.
@@ -141,14 +141,14 @@ class Play:
             found.append(f"one server answered {self.busiest_share:.0%} of the turns, more than "
                          f"{self.busiest_max:.0%}")
         if self.front_file == "no":
-            found.append("cairn front-file did not take the lost server off its list")
+            found.append("front_file.py did not take the lost server off its list")
         return found
 
 
 class Fleet:
     def __init__(self, args, places_topology):
         self._args, self._topology = args, places_topology
-        self._environment = fronts.Environment(places_topology, args.out, ROOT, args.cairn)
+        self._environment = fronts.Environment(places_topology, args.out, ROOT)
 
     def play(self, setup: Setup, scenario: str, api: str, event: str) -> Play:
         sizes = scenarios.SHORT if self._args.short else scenarios.FULL
@@ -169,7 +169,7 @@ class Fleet:
             player = Player(host, port, how.clients or self._args.clients)
             begin = time.monotonic()
             if event:
-                front_file = fronts.FrontFile(self._args.cairn, servers, self._environment)
+                front_file = fronts.FrontFile(servers, self._environment)
             player.play(conversations, self._event(event, servers, setup.front),
                         how.in_rounds, setup.pause_s)
             play.seconds = time.monotonic() - begin

@@ -11,7 +11,6 @@
 #include "cmd/command_line_mistake.h"
 #include "cmd/completions.h"
 #include "cmd/environment_flags.h"
-#include "cmd/front/front_file.h"
 #include "cmd/llama_command_line.h"
 #include "cmd/manual.h"
 #include "cmd/model/model_check.h"
@@ -90,8 +89,6 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* serve = AddServe(&app, &serve_options);
   RpcServerCommandOptions rpc_options;
   const CLI::App* rpc = AddRpcServer(&app, &rpc_options);
-  FrontFileOptions front_options;
-  const CLI::App* front = AddFrontFile(&app, &front_options);
   TopOptions top_options;
   const CLI::App* top = AddTop(&app, &top_options);
   CacheCommandOptions cache_options;
@@ -123,7 +120,6 @@ int Main(std::vector<std::string> arguments) {
   }
   if (serve->parsed()) return Serve(serve_options, *serve);
   if (rpc->parsed()) return RunRpcServer(rpc_options);
-  if (front->parsed()) return RunFrontFile(front_options);
   if (top->parsed()) return RunTop(top_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (check->parsed()) return RunModelCheck(check_options);
