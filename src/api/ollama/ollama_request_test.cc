@@ -65,6 +65,32 @@ TEST(OllamaRequest, MessagesHaveThinkingCallsAndResultsWithoutIds) {
   EXPECT_NE(messages[2].tool_calls[0].id, messages[2].tool_calls[2].id);
 }
 
+// As its integration writes it, with our own texts: no ids, results without a tool's name, and
+// numbers from a slider.
+TEST(OllamaRequest, HomeAssistantsIsTaken) {
+  const OllamaRequest request = Chat(R"("stream":true,"keep_alive":-1,"think":false,
+      "options":{"num_ctx":8192.0},
+      "tools":[{"type":"function","function":{"name":"HassTurnOn","description":"Turns on.",
+        "parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":[]}}},
+        {"type":"function","function":{"name":"HassTurnOff","parameters":{"type":"object",
+        "properties":{"domain":{"type":"array","items":{"type":"string"}}}}}}],
+      "messages":[{"role":"system","content":"You are a voice assistant. It is 18:04:05."},
+        {"role":"user","content":"Light on, heating off."},
+        {"role":"assistant","content":"","tool_calls":[
+          {"function":{"name":"HassTurnOn","arguments":{"name":"Lamp"}}},
+          {"function":{"name":"HassTurnOff","arguments":{"domain":["climate"]}}}]},
+        {"role":"tool","content":"{\"data\": {\"success\": [\"Lamp\"]}, \"error\": null}"},
+        {"role":"tool","content":"{\"data\": {}, \"error\": null}"}])");
+  const Conversation& conversation = request.chat.conversation;
+  EXPECT_EQ(conversation.tools.size(), 2u);
+  EXPECT_FALSE(request.unloads);
+  ASSERT_EQ(conversation.messages.size(), 5u);
+  const auto& calls = conversation.messages[2].tool_calls;
+  EXPECT_EQ(conversation.messages[3].tool_call_id, calls[0].id);
+  EXPECT_EQ(conversation.messages[3].name, "HassTurnOn");
+  EXPECT_EQ(conversation.messages[4].tool_call_id, calls[1].id);
+}
+
 TEST(OllamaRequest, IdsOfNewerClientsStay) {
   const OllamaRequest request = Chat(R"("messages":[
       {"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":{}}},
