@@ -30,6 +30,10 @@ constexpr Endpoint kEndpoints[] = {{"chat", "/v1/chat/completions"},
                                    {"chat_tokens", "/v1/chat/completions/input_tokens"},
                                    {"response_tokens", "/v1/responses/input_tokens"},
                                    {"embed", "/v1/embeddings"},
+                                   {"ollama_chat", "/api/chat"},
+                                   {"ollama_text", "/api/generate"},
+                                   {"ollama_embed", "/api/embed"},
+                                   {"ollama_show", "/api/show"},
                                    {"tokenize", "/tokenize"},
                                    {"detokenize", "/detokenize"},
                                    {"template", "/apply-template"},
@@ -52,6 +56,16 @@ void CheckEvents(const std::string& body) {
   CHECK(!parser.InsideEvent());
 }
 
+// Ollama's streams have a line of JSON for each event.
+void CheckLines(std::string_view body) {
+  CHECK(body.ends_with('\n'));
+  while (!body.empty()) {
+    const size_t end = body.find('\n');
+    CHECK(!Json::parse(body.substr(0, end), nullptr, false).is_discarded());
+    body.remove_prefix(end + 1);
+  }
+}
+
 void CheckAnswer(const Endpoint& endpoint, std::string_view body,
                  const fuzz::ServedFake::Answer& answer) {
   const bool refused = answer.status >= 400 && answer.status < 500;
@@ -64,11 +78,17 @@ void CheckAnswer(const Endpoint& endpoint, std::string_view body,
     CheckEvents(answer.body);
     return;
   }
+  if (answer.content_type == "application/x-ndjson") {
+    CHECK(answer.status == 200);
+    CheckLines(answer.body);
+    return;
+  }
   const Json json = Json::parse(answer.body, nullptr, false);
   CHECK(!json.is_discarded());
   if (answer.status != 200) {
     CHECK(json.contains("error"));
-    CHECK(!json["error"]["message"].get<std::string>().empty());
+    const Json& error = json["error"];
+    CHECK(!(error.is_string() ? error : error["message"]).get<std::string>().empty());
   }
 }
 

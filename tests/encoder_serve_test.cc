@@ -135,6 +135,14 @@ TEST_F(EncoderServeTest, RequestsForAnswersAreRefusedByName) {
     EXPECT_EQ(reply.status, 501) << path << ": " << reply.body;
     EXPECT_NE(reply.body.find("writes no answers"), std::string::npos) << path << reply.body;
   }
+  for (const char* path : {"/api/chat", "/api/generate"}) {
+    Json body = chat;
+    body["model"] = Json::parse(Get("/api/tags").body)["models"][0]["name"];
+    body["prompt"] = "A fish";
+    const HttpReply reply = Post(path, body);
+    EXPECT_EQ(reply.status, 400) << path << ": " << reply.body;
+    EXPECT_NE(reply.body.find("does not support chat"), std::string::npos) << reply.body;
+  }
   EXPECT_EQ(Post("/v1/rerank", {{"query", "a"}, {"documents", {"b"}}}).status, 501);
   Answer("/v1/embeddings", {{"input", "still here"}});
 }

@@ -25,7 +25,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
       {"api",
        {".", "media", "grammar/pattern", "grammar/rules", "grammar/schema", "grammar", "record",
         "request", "prompt/order", "prompt", "service", "answer", "openai", "anthropic",
-        "llama_server", "admin", "render"}},
+        "llama_server", "ollama", "admin", "render"}},
       {"base", {".", "net", "process", "gguf"}},
       {"cache", {"objects", "disk", "."}},
       {"chat", {"text", "syntax", "calls", "learn", "template", "parse", "spans"}},

@@ -43,6 +43,9 @@ PACKAGES = {
     "kilo": Package("@kilocode/cli-linux-x64", "7.7.9"),
     "openhands": Package("", "1.16.0", pip="openhands", python=(3, 12), sources="func-timeout"),
     "ai-sdk": Package("@ai-sdk/anthropic", "4.0.105", also=("ai@7.0.173",)),
+    "ollama-python": Package("", "0.6.3", pip="ollama"),
+    "ollama-js": Package("ollama", "0.6.4"),
+    "langchain-ollama": Package("", "1.1.0", pip="langchain-ollama"),
     "lm-eval": Package("", "0.4.13", pip="lm-eval[api]", also=("transformers==5.24.0",),
                        sources="rouge-score,sqlitedict,word2number"),
     "langchain": Package("", "1.7.4", pip="langchain-openai"),
@@ -53,7 +56,7 @@ PACKAGES = {
                               also=("mcp[ws]==1.30.0", "mcpadapt==0.1.19")),
     "browser-use": Package("", "0.13.14", pip="browser-use", python=(3, 11)),
 }
-NEEDS_NODE = {"qwen", "pi", "cn", "ai-sdk"}
+NEEDS_NODE = {"qwen", "pi", "cn", "ai-sdk", "ollama-js"}
 
 
 def installed(folder: Path, package: Package) -> bool:

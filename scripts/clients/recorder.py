@@ -15,7 +15,7 @@ from typing import Optional
 
 # What makes the model answer; a client may ask for anything else as often as it likes.
 ANSWERING = ("/v1/messages", "/messages", "/v1/chat/completions", "/v1/responses",
-             "/v1/completions")
+             "/v1/completions", "/api/chat", "/api/generate")
 HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length"}
 
 
@@ -84,9 +84,12 @@ class Request:
 
 
 def events(answer: bytes):
-    """The JSON objects of an answer: the events of a stream, or the body itself."""
+    """The JSON objects of an answer: the events or lines of a stream, or the body itself."""
     if answer.lstrip().startswith(b"{"):
-        yield json.loads(answer)
+        try:
+            yield json.loads(answer)
+        except ValueError:
+            yield from map(json.loads, answer.splitlines())
         return
     for line in answer.splitlines():
         if line.startswith(b"data:") and line[5:].strip() != b"[DONE]":

@@ -35,7 +35,9 @@ from drivers.codex import Codex  # noqa: E402
 from drivers.copilot import Copilot  # noqa: E402
 from drivers.gptel import Gptel  # noqa: E402
 from drivers.kilo import Kilo  # noqa: E402
-from drivers.libraries import PydanticAi, Smolagents, Strands  # noqa: E402
+from drivers.libraries import (LangChainOllama, OllamaPython, PydanticAi,  # noqa: E402
+                               Smolagents, Strands)
+from drivers.ollama_js import OllamaJs  # noqa: E402
 from drivers.opencode import OpenCode, OpenCodeWithTwoModels  # noqa: E402
 from drivers.openhands import OpenHands  # noqa: E402
 from drivers.pi import Pi  # noqa: E402
@@ -46,7 +48,7 @@ from session import Row, Setting, play  # noqa: E402
 
 DRIVERS = [Claude(), ClaudeWithChangingHeader(), Codex(), OpenCode(), Qwen(), Cline(), Pi(),
            Continue(), Gptel(), Vibe(), PydanticAi(), Strands(), Smolagents(), Copilot(),
-           Kilo(), OpenHands(), AiSdk()]
+           Kilo(), OpenHands(), AiSdk(), OllamaPython(), OllamaJs(), LangChainOllama()]
 # One thread: two that wait for each other are slower where other work goes on.
 FLAGS = ["-np", "8", "--kv-unified", "--cache-ram", "4096", "-t", "1", "--temp", "0"]
 CLIENTS = ROOT / ".deps" / "clients"

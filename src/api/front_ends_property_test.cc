@@ -22,6 +22,7 @@
 #include "api/anthropic/anthropic_request.h"
 #include "api/json.h"
 #include "api/llama_server/native.h"
+#include "api/ollama/ollama_answer.h"
 #include "api/openai/completion.h"
 #include "api/openai/responses_request.h"
 #include "api/service/chat_service.h"
@@ -135,6 +136,13 @@ constexpr std::array kFields = {"messages",
                                 "chat_template_kwargs",
                                 "response_format",
                                 "output_config",
+                                "keep_alive",
+                                "options",
+                                "think",
+                                "format",
+                                "context",
+                                "raw",
+                                "suffix",
                                 "output_format",
                                 "format",
                                 "json_schema",
@@ -285,6 +293,19 @@ class FrontEnds {
       if (!request) return tl::unexpected(request.error());
       return std::move(request->chat);
     });
+  }
+  ApiResult<void> Ollama(std::string_view text, bool is_chat) const {
+    const auto body = ParseBody(text);
+    if (!body) return tl::unexpected(body.error());
+    auto request = is_chat ? ParseOllamaChat(*body, {}) : ParseOllamaGenerate(*body, {});
+    if (!request) return tl::unexpected(request.error());
+    if (request->is_empty) return {};
+    GenerationParams* const params = &request->chat.params;
+    params->tokens_max = std::min(params->tokens_max, kTokensMax);
+    const OllamaForm form = FormOf(*request, is_chat);
+    auto chat = StartOllama(service_, *std::move(request), {}, 0);
+    if (!chat) return tl::unexpected(chat.error());
+    return Nothing(CollectOllama(*std::move(chat), form, [] { return false; }));
   }
   ApiResult<void> Completion(std::string_view text, CompletionDialect dialect) const {
     const auto body = ParseBody(text);
@@ -440,6 +461,23 @@ const std::vector<std::string> kResponses = {
         {"type":"object"}},{"type":"namespace","name":"n","tools":[{"type":"function","name":
         "g"}]}],"tool_choice":"auto"})"};
 
+const std::vector<std::string> kOllamaChats = {
+    R"({"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"hi",
+        "images":[]}],"stream":true,"keep_alive":"5m","format":{"type":"object","properties":{"a":
+        {"type":"integer"}}},"options":{"num_predict":4,"temperature":0.5,"top_k":5,"seed":7,"stop":
+        ["a"],"num_ctx":4096,"use_mmap":true}})",
+    R"({"model":"m","messages":[{"role":"user","content":"weather?"},{"role":"assistant","content":
+        "","thinking":"t","tool_calls":[{"function":{"name":"weather","arguments":{"city":"Rome"}}}
+        ]},{"role":"tool","tool_name":"weather","content":"sunny"}],"tools":[{"type":"function",
+        "function":{"name":"weather","description":"d","parameters":{"type":"object","properties":
+        {"city":{"type":"string"}}}}}],"think":false,"logprobs":true,"top_logprobs":2})"};
+
+const std::vector<std::string> kOllamaPrompts = {
+    R"({"model":"m","prompt":"text","system":"s","stream":false,"think":"low","format":"json",
+        "keep_alive":-1,"options":{"num_predict":4}})",
+    R"({"model":"m","prompt":"text","raw":true,"template":"","suffix":"","images":[]})",
+    R"({"model":"m","prompt":"text","context":[1,2,255],"options":null})"};
+
 const std::vector<std::string> kCompletions = {
     R"({"prompt":"text","max_tokens":4,"echo":true,"stream":true,"seed":-1,"stop":"x",
         "stream_options":{"include_usage":true}})",
@@ -471,6 +509,11 @@ RC_GTEST_PROP(FrontEndsProperty, CompletionsAreReadOrRefused, ()) {
   Play(kCompletions, [](const std::string& text) {
     return Fronts().Completion(text, CompletionDialect::kNative);
   });
+}
+
+RC_GTEST_PROP(FrontEndsProperty, OllamasRequestsAreReadOrRefused, ()) {
+  Play(kOllamaChats, [](const std::string& text) { return Fronts().Ollama(text, true); });
+  Play(kOllamaPrompts, [](const std::string& text) { return Fronts().Ollama(text, false); });
 }
 
 RC_GTEST_PROP(FrontEndsProperty, TextsAreTokenizedOrRefused, ()) {

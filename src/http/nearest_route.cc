@@ -22,14 +22,6 @@ constexpr size_t kErrorsMax = 2;
 // A path has at least so many characters for each error, or anything would be near to it.
 constexpr size_t kCharactersPerError = 4;
 
-// Ollama's paths, with the route for the same purpose.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kOllama = {
-    {{"/api/chat", "POST /v1/chat/completions"},
-     {"/api/generate", "POST /v1/completions"},
-     {"/api/tags", "GET /v1/models"},
-     {"/api/embed", "POST /v1/embeddings"},
-     {"/api/embeddings", "POST /v1/embeddings"}}};
-
 // llama-server's paths that this server has not on purpose, with the reason.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kLeftOut = {
     {{"/cors-proxy", "the server sends no requests for web pages; let the page's own server do it"},
@@ -90,11 +82,6 @@ std::string NearestRoute(const std::vector<std::string>& routes, std::string_vie
                          std::string_view path) {
   if (path.size() > kPathMax || !path.starts_with('/')) return {};
   const std::string plain = Plain(path);
-  for (const auto& [foreign, route] : kOllama) {
-    if (plain == foreign && std::find(routes.begin(), routes.end(), route) != routes.end()) {
-      return std::string(route);
-    }
-  }
   if (method == "HEAD") method = "GET";
   // The least of these is the best: errors, another method, no version, a shorter path.
   using Rank = std::tuple<size_t, bool, bool, size_t>;

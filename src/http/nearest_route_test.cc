@@ -51,12 +51,6 @@ TEST(NearestRoute, ForgivesTypingErrors) {
   EXPECT_EQ(Nearest("POST", "/v1/repsonses/resp_1/cancel"), "POST /v1/responses/:id/cancel");
 }
 
-TEST(NearestRoute, KnowsOllamasPaths) {
-  EXPECT_EQ(Nearest("POST", "/api/chat"), "POST /v1/chat/completions");
-  EXPECT_EQ(Nearest("GET", "/api/tags"), "GET /v1/models");
-  EXPECT_EQ(NearestRoute({"GET /"}, "POST", "/api/chat"), "");
-}
-
 TEST(NearestRoute, PrefersTheRequestsMethod) {
   EXPECT_EQ(Nearest("POST", "/slot/1"), "POST /slots/:id");
   EXPECT_EQ(Nearest("PUT", "/messages"), "POST /v1/messages");

@@ -11,11 +11,11 @@
 #include "api/json.h"
 #include "api/record/request_log.h"
 #include "api/wall_clock.h"
-#include "http/server_words.h"
 #include "router/error_answer.h"
+#include "router/forwarding.h"
 #include "router/merged_metrics.h"
 #include "router/model_list.h"
-#include "router/request_model.h"
+#include "router/ollama_models_routes.h"
 #include "routes/request_routes.h"
 #include "routes/routes.h"
 
@@ -26,60 +26,6 @@ HttpResponse JsonAnswer(std::string body) {
   HttpResponse response;
   response.body = std::move(body);
   return response;
-}
-
-std::string ParamOf(const HttpRequest& request, const char* name) {
-  const auto found = request.params.find(name);
-  return found == request.params.end() ? std::string() : found->second;
-}
-
-std::string NamesOf(const std::vector<ModelStatus>& models) {
-  std::string names;
-  for (const ModelStatus& model : models) {
-    names += (names.empty() ? "" : ", ") + model.entry->name;
-  }
-  return names;
-}
-
-// Returns the model that the request is for.
-Result<const ModelEntry*> ModelFor(const RouterParts& parts, const HttpRequest& request) {
-  NamedModel named = RequestModel(request.body);
-  if (named.kind == NamedModel::Kind::kNoString) {
-    return Fail(ErrorCode::kInvalidArgument, "'model' must be a string");
-  }
-  if (named.name.empty()) named.name = ParamOf(request, "model");
-  const auto models = parts.models->List();
-  if (!named.name.empty()) {
-    const ModelEntry* const model = parts.models->Find(named.name);
-    if (model != nullptr) return model;
-    return Fail(ErrorCode::kNotFound,
-                "there is no model '" + named.name + "' here; the models are " + NamesOf(models));
-  }
-  if (models.size() == 1) return models.front().entry;
-  const auto loaded = parts.models->Loaded();
-  if (loaded.size() == 1) return loaded.front();
-  return Fail(ErrorCode::kInvalidArgument,
-              "the request names no model, and " +
-                  std::string(loaded.empty() ? "none is loaded" : "several are loaded") +
-                  "; set 'model' to one of " + NamesOf(models));
-}
-
-bool Autoloads(const RouterParts& parts, const HttpRequest& request) {
-  const std::string asked = ParamOf(request, "autoload");
-  return asked.empty() ? parts.autoload : asked == "true" || asked == "1";
-}
-
-HttpResponse Forward(const RouterParts& parts, const HttpRequest& request) {
-  const auto model = ModelFor(parts, request);
-  if (!model) return ErrorAnswer(model.error(), request.path);
-  // A process that has just died may have a successor, which has not seen the request yet.
-  for (;;) {
-    const auto lease = parts.models->Use(
-        *model, {Autoloads(parts, request), request.method == "POST"}, request.gone);
-    if (!lease) return ErrorAnswer(lease.error(), request.path);
-    HttpResponse response = parts.proxy->Forward(request, *lease);
-    if (!(*lease)->was_refused()) return response;
-  }
 }
 
 // The answer of the process that knows the id, or else the refusal of one that does not.
@@ -93,34 +39,13 @@ HttpResponse ForwardById(const RouterParts& parts, const HttpRequest& request) {
   return response;
 }
 
-// Has every ready process answer a GET of `path`; by the model's name.
-std::map<std::string, std::string> AskAll(const RouterParts& parts, const HttpRequest& request,
-                                          const std::string& path) {
-  std::map<std::string, std::string> bodies;
-  HttpRequest own = request;
-  own.method = "GET";
-  own.target = path;
-  own.body.clear();
-  for (auto& lease : parts.models->UseReady()) {
-    const std::string name = lease->name();
-    HttpResponse response = parts.proxy->Forward(own, std::move(lease));
-    if (response.status == 200) bodies[name] = std::move(response.body);
-  }
-  return bodies;
-}
-
 // GET /models?reload=1 reads the presets anew, which acts on all clients. Returns the refusal, if
 // there is one.
 std::optional<HttpResponse> ReloadModels(const RouterParts& parts, const HttpRequest& request) {
   const std::string asked = ParamOf(request, "reload");
   if (parts.reload == nullptr || (asked != "1" && asked != "true")) return std::nullopt;
-  const bool has_keys = parts.keys != nullptr && !parts.keys->empty();
-  if (has_keys && request.key_number == 0) {
-    return ErrorAnswer(401, "an API key is required to reload the models", request.path);
-  }
-  if (has_keys && !parts.keys->IsAdminOrOnly(request.key_number)) {
-    const std::string does = "GET " + request.path + "?reload=1";
-    return ErrorAnswer(403, NeedsAdminText(does, parts.keys->has_admin()), request.path);
+  if (auto refused = RefuseUnlessAdmin(parts, request, "GET " + request.path + "?reload=1")) {
+    return refused;
   }
   if (const Status reloaded = parts.reload(); !reloaded) {
     return ErrorAnswer(reloaded.error(), request.path);
@@ -321,6 +246,7 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
                            "/cairn/requests/:id/thumbnails/:index"}) {
     add("GET", path, ForwardById);
   }
+  AddOllamaModelsRoutes(server, parts);
   add("GET", "/cairn/requests", ListRequests);
   add("GET", "/cairn/requests/:id", FindRequest);
 }

@@ -62,7 +62,8 @@ class InProcessModel final : public Child {
       response.headers = {{"X-Cairn-Test", "kept"}};
       return response;
     };
-    for (const char* path : {"/v1/completions", "/tokenize", "/slots/:id"}) {
+    for (const char* path :
+         {"/v1/completions", "/tokenize", "/slots/:id", "/api/generate", "/api/show"}) {
       server_->Handle("POST", path, echo);
     }
     for (const char* path : {"/slots", "/props"}) server_->Handle("GET", path, echo);
@@ -75,6 +76,13 @@ class InProcessModel final : public Child {
           return response;
         },
         HttpAccess::kPublic);
+    for (const char* path : {"/api/tags", "/api/ps"}) {
+      server_->Handle("GET", path, [this](const HttpRequest&) {
+        HttpResponse response;
+        response.body = R"({"models":[{"name":")" + name_ + R"(:latest","size":7}]})";
+        return response;
+      });
+    }
     server_->Handle("GET", "/metrics", [](const HttpRequest&) {
       HttpResponse response;
       response.body = "# TYPE cairn_x gauge\ncairn_x 1\n";
@@ -254,6 +262,53 @@ TEST_F(RouterRoutes, PassTheRequestAndTheAnswerOnAsTheyAre) {
   EXPECT_EQ(echo["body"].text(), body);
   EXPECT_EQ(echo["headers"]["Content-Type"].text(), "application/json");
   EXPECT_EQ(reply.Header("X-Cairn-Test"), "kept");
+}
+
+TEST_F(RouterRoutes, RouteOllamasRequestsByNamesWithAndWithoutATag) {
+  Serve();
+  EXPECT_EQ(By(Post("/api/generate", R"({"model":"qwen:latest","prompt":"x"})")), "qwen");
+  EXPECT_EQ(By(Post("/api/generate", R"({"model":"gemma-alias","prompt":"x"})")), "gemma");
+  const HttpReply unknown = Post("/api/generate", R"({"model":"llama3","prompt":"x"})");
+  EXPECT_EQ(unknown.status, 404);
+  EXPECT_EQ(Json::parse(unknown.body)["error"].text(),
+            "model 'llama3' not found; this server has qwen, gemma");
+  EXPECT_EQ(Post("/api/pull", R"({"model":"qwen:latest"})").body, "{\"status\":\"success\"}\n");
+  EXPECT_EQ(Post("/api/pull", R"({"model":"llama3"})").status, 404);
+}
+
+TEST_F(RouterRoutes, OllamasListsAreOfAllModelsAndShowLoadsNone) {
+  Serve();
+  const Json shown = Json::parse(Post("/api/show", R"({"model":"qwen"})").body);
+  EXPECT_EQ(shown["model_info"]["general.architecture"].text(), "unknown");
+  EXPECT_EQ(StatusOf("qwen"), "unloaded");
+  EXPECT_EQ(Json::parse(Get("/api/ps").body)["models"].size(), 0u);
+  Post("/v1/completions", R"({"model":"qwen"})");
+  EXPECT_EQ(By(Post("/api/show", R"({"model":"qwen"})")), "qwen");
+  const Json tags = Json::parse(Get("/api/tags").body)["models"];
+  ASSERT_EQ(tags.size(), 2u);
+  std::set<std::string> names;
+  for (const Json& model : tags) names.insert(model["name"].text());
+  EXPECT_EQ(names, (std::set<std::string>{"gemma:latest", "qwen:latest"}));
+  EXPECT_EQ(Json::parse(Get("/api/ps").body)["models"].size(), 1u);
+}
+
+TEST_F(RouterRoutes, AnEmptyRequestOfOllamasUnloadsItsModel) {
+  Serve();
+  Post("/v1/completions", R"({"model":"qwen"})");
+  EXPECT_EQ(StatusOf("qwen"), "loaded");
+  const HttpReply reply = Post("/api/generate", R"({"model":"qwen:latest","keep_alive":0})");
+  EXPECT_EQ(Json::parse(reply.body)["done_reason"].text(), "unload");
+  EXPECT_NE(StatusOf("qwen"), "loaded");
+  // One that is not loaded stays so.
+  EXPECT_EQ(Post("/api/chat", R"({"model":"gemma","keep_alive":"0s"})").status, 200);
+  EXPECT_EQ(StatusOf("gemma"), "unloaded");
+}
+
+TEST_F(RouterRoutes, OnlyAdminsUnloadThroughOllamasApiWhereThereAreKeys) {
+  ApiKeys::Texts keys{.keys = {"a", "b"}};
+  Serve(4, keys);
+  const std::string unload = R"({"model":"qwen","keep_alive":0})";
+  EXPECT_EQ(Post("/api/generate", unload, "a").status, 403);
 }
 
 TEST_F(RouterRoutes, ShowAModelByEachOfItsNames) {

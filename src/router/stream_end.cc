@@ -5,11 +5,11 @@
 #include "api/anthropic/anthropic.h"
 #include "api/api_error.h"
 #include "api/json.h"
+#include "api/ollama/ollama_models.h"
 
 namespace cairn {
 namespace {
 
-constexpr std::string_view kEventEnd = "\n\n";
 constexpr std::string_view kData = "data: ";
 
 std::string_view DataOf(std::string_view event) {
@@ -46,15 +46,17 @@ std::string FailedResponse(std::string_view first_data, int64_t number,
 StreamEnd::StreamEnd(std::string_view path)
     : api_(path.starts_with("/v1/messages")    ? Api::kMessages
            : path.starts_with("/v1/responses") ? Api::kResponses
+           : IsOllamaPath(path)                ? Api::kOllama
                                                : Api::kOpenAi) {}
 
 void StreamEnd::Pass(std::string_view bytes, std::string* chunk) {
   // Nothing ends in what is held already, and a long event comes in many pieces.
-  const size_t from = held_.size() - std::min(held_.size(), kEventEnd.size() - 1);
+  const std::string_view event_end = this->event_end();
+  const size_t from = held_.size() - std::min(held_.size(), event_end.size() - 1);
   held_ += bytes;
-  const size_t end = std::string_view(held_).substr(from).rfind(kEventEnd);
+  const size_t end = std::string_view(held_).substr(from).rfind(event_end);
   if (end == std::string_view::npos) return;
-  const size_t size = from + end + kEventEnd.size();
+  const size_t size = from + end + event_end.size();
   Look(std::string_view(held_).substr(0, size));
   chunk->append(held_, 0, size);
   held_.erase(0, size);
@@ -64,7 +66,7 @@ void StreamEnd::Pass(std::string_view bytes, std::string* chunk) {
 void StreamEnd::Look(std::string_view events) {
   if (api_ != Api::kResponses) return;
   while (!events.empty()) {
-    const size_t size = events.find(kEventEnd) + kEventEnd.size();
+    const size_t size = events.find(event_end()) + event_end().size();
     const std::string_view data = DataOf(events.substr(0, size));
     if (!data.empty() && events_++ == 0) first_data_ = data;
     events.remove_prefix(size);
@@ -84,6 +86,9 @@ void StreamEnd::Break(const std::string& message, std::string* chunk) {
       break;
     case Api::kResponses:
       *chunk += FailedResponse(first_data_, events_, message);
+      break;
+    case Api::kOllama:
+      *chunk += OllamaErrorBody(ErrorOf(message)) + "\n";
       break;
     case Api::kOpenAi:
       *chunk += "data: " + ErrorBody(ErrorOf(message)) + "\n\n";

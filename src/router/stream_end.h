@@ -2,7 +2,7 @@
 // dies in the middle: with an error event in the form of the API, instead of a cut connection.
 //
 // Only complete events are passed on, so that the error never follows half an event. Our processes
-// send events whole, so nothing waits for that.
+// send events whole, so nothing waits for that. In Ollama's streams a line is an event.
 //
 // Used by one thread.
 
@@ -28,7 +28,9 @@ class StreamEnd {
   void Break(const std::string& message, std::string* chunk);
 
  private:
-  enum class Api { kOpenAi, kMessages, kResponses };
+  enum class Api { kOpenAi, kMessages, kResponses, kOllama };
+  // What is behind each event.
+  std::string_view event_end() const { return api_ == Api::kOllama ? "\n" : "\n\n"; }
   void Look(std::string_view events);
 
   Api api_;

@@ -62,6 +62,13 @@ TEST(StreamEnd, SaysItAsTheMessagesApiDoes) {
   EXPECT_NE(event.find("the process has died"), std::string::npos);
 }
 
+TEST(StreamEnd, PassesOllamasLinesAndSaysItInOne) {
+  StreamEnd end("/api/chat");
+  EXPECT_EQ(Passed(&end, "{\"a\":1}\n{\"b\":"), "{\"a\":1}\n");
+  EXPECT_EQ(Passed(&end, "2}\n{"), "{\"b\":2}\n");
+  EXPECT_EQ(Broken(&end), "{\"error\":\"the process has died\"}\n");
+}
+
 TEST(StreamEnd, SaysItAsTheResponsesApiDoes) {
   StreamEnd end("/v1/responses");
   Passed(&end,

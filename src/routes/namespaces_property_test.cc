@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/anthropic/anthropic_request.h"
+#include "api/ollama/ollama_request.h"
 #include "api/openai/completion.h"
 #include "api/openai/responses_request.h"
 #include "api/request/chat_request.h"
@@ -43,7 +44,8 @@ std::vector<std::string> KeyTexts(size_t count) {
   return texts;
 }
 
-enum class Api : uint8_t { kChat, kMessages, kResponses, kCompletion };
+enum class Api : uint8_t { kChat, kMessages, kResponses, kOllama, kCompletion };
+constexpr size_t kApis = 5;
 
 // Roles and contents; the first message is the system's.
 using Talk = std::vector<std::pair<std::string, std::string>>;
@@ -86,6 +88,14 @@ Question Ask(Api api, const Talk& talk, size_t tokens_max) {
               {{"input", MessagesOf(talk, 0)},
                {"max_output_tokens", std::max<size_t>(tokens_max, 1)},
                {"temperature", 0},
+               {"cairn", {{"explain", true}}}}};
+    case Api::kOllama:
+      return {api,
+              "/api/chat",
+              {{"model", "m"},
+               {"messages", MessagesOf(talk, 0)},
+               {"stream", false},
+               {"options", {{"num_predict", tokens_max}, {"temperature", 0}}},
                {"cairn", {{"explain", true}}}}};
     case Api::kCompletion:
       break;
@@ -144,6 +154,8 @@ class Oracle {
         return ParseMessagesRequest(question.body, {})->conversation;
       case Api::kResponses:
         return ParseResponsesRequest(question.body, {})->chat.conversation;
+      case Api::kOllama:
+        return ParseOllamaChat(question.body, {})->chat.conversation;
       default:
         return ParseChatRequest(question.body, {})->conversation;
     }
@@ -172,7 +184,7 @@ std::string TextOf(const std::string& body) {
   for (const Json& json : test::JsonsOf(body)) {
     for (const char* place :
          {"/choices/0/message/content", "/content/0/text", "/output/0/content/0/text", "/content",
-          "/choices/0/delta/content", "/delta/text", "/delta"}) {
+          "/message/content", "/choices/0/delta/content", "/delta/text", "/delta"}) {
       const Json* found = FindPointer(json, place);
       if (found == nullptr || !found->is_string()) continue;
       text += found->text();
@@ -274,7 +286,7 @@ class Player {
 
   void AskNext(size_t key) {
     Talk& talk = TalkOf(key);
-    const auto api = static_cast<Api>(Below(4));
+    const auto api = static_cast<Api>(Below(kApis));
     if (OneIn(9)) return Vanish(key, api, talk);
     Question question = Ask(api, talk, 1 + Below(30));
     if (OneIn(4) && api == Api::kChat) question.body["id_slot"] = Below(3);
@@ -314,7 +326,7 @@ class Player {
     // A question that both keys may send.
     talk = NewTalk(key);
     talk[1].second = "Question 1: what is a cairn, and why?" + std::string(Below(300), '?');
-    const auto api = static_cast<Api>(Below(4));
+    const auto api = static_cast<Api>(Below(kApis));
     std::vector<std::thread> clients;
     for (const size_t client : {key, other, key}) {
       const Question question = Ask(api, talk, 3);
@@ -330,8 +342,8 @@ class Player {
 
   void Look(size_t key) {
     static const std::vector<std::string> paths = {
-        "/cairn/requests", "/cairn/cache", "/cairn/cache/tree", "/slots",  "/metrics",
-        "/props",          "/v1/models",   "/health",           "/nowhere"};
+        "/cairn/requests", "/cairn/cache", "/cairn/cache/tree", "/slots",    "/metrics", "/props",
+        "/v1/models",      "/health",      "/nowhere",          "/api/tags", "/api/ps"};
     SendAndHear(key, "GET", paths[Below(paths.size())]);
     const std::string own = stage_.played->CheckpointOf(key, random_());
     if (!own.empty()) SendAndHear(key, "GET", "/cairn/cache/checkpoints/" + own);
@@ -393,7 +405,11 @@ class Player {
     const Talk talk = TalkOf(key);
     const Question question = Ask(Api::kChat, talk, 1);
     const std::string body = question.body.dump();
-    switch (Below(7)) {
+    switch (Below(8)) {
+      case 6:
+        SendAndHear(key, "POST", "/api/embed",
+                    Json{{"model", "m"}, {"input", talk.back().second}}.dump());
+        break;
       case 0:
         stage_.played->Send(key, stage_.oracle->PromptOf(question));
         SendAndHear(key, "POST", "/cairn/cache/prefetch", body);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "routes/ollama_routes.h"
 
 namespace cairn {
 namespace {
@@ -97,6 +98,12 @@ HttpResponse FileResponse(const PageFile& file, const HttpRequest& request) {
   return response;
 }
 
+// Browsers that open a page accept HTML by name; programs that look whether a server is there do
+// not.
+bool WantsPage(const HttpRequest& request) {
+  return request.Header("Accept").find("text/html") != std::string_view::npos;
+}
+
 HttpResponse Find(std::span<const PageFile> files, std::string_view name,
                   const HttpRequest& request) {
   const auto found = std::find_if(files.begin(), files.end(),
@@ -109,7 +116,13 @@ HttpResponse Find(std::span<const PageFile> files, std::string_view name,
 
 void AddPageRoutes(HttpServer* server, std::span<const PageFile> files) {
   server->Handle(
-      "GET", "/", [files](const HttpRequest& request) { return Find(files, kIndex, request); },
+      "GET", "/",
+      [files](const HttpRequest& request) {
+        HttpResponse response =
+            WantsPage(request) ? Find(files, kIndex, request) : OllamaIsRunning();
+        response.headers.emplace_back("Vary", "Accept");
+        return response;
+      },
       HttpAccess::kPublic);
   server->Handle(
       "GET", "/assets/:id",

@@ -2,7 +2,9 @@
 // routes that serve them. They are public: the page itself asks its user for the API key, and holds
 // no secret.
 //
-//   GET /               index.html, or one line of text if the program was built without a page
+//   GET /               index.html, or one line of text if the program was built without a page;
+//                       "Ollama is running" to programs, which do not accept text/html: Ollama's
+//                       clients look for a server by that, most of them with HEAD
 //   GET /assets/NAME    the files that it names
 //
 // A browser that had llama-server's page at the same address keeps it in a service worker, and

@@ -20,7 +20,7 @@ TEST_F(PageNotBuiltTest, AProgramWithoutAPageSaysSoAtTheRootAndServesOn) {
     return response;
   });
   StartServer();
-  const std::string root = AskFor("GET", "/");
+  const std::string root = AskFor("GET", "/", "Accept: text/html\r\n");
   EXPECT_EQ(StatusOf(root), 404);
   EXPECT_NE(root.find("Content-Type: text/plain"), std::string::npos);
   EXPECT_NE(BodyOf(root).find("without the web page"), std::string::npos);

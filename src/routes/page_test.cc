@@ -16,6 +16,9 @@ constexpr std::array<PageFile, 3> kFiles = {{{"index.html", "<!doctype html>"},
                                              {"page.js", std::string_view("let a;\0", 7)},
                                              {"icon.svg", "<svg/>"}}};
 
+// What browsers send for a page that their user opens.
+constexpr const char* kAsBrowser = "Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\n";
+
 class PageTest : public HttpServerTest {
  protected:
   void Serve(std::span<const PageFile> files = kFiles) {
@@ -34,7 +37,7 @@ class PageTest : public HttpServerTest {
 
 TEST_F(PageTest, IsServedAtTheRootWithAPolicyThatAllowsNothingFromElsewhere) {
   Serve();
-  const std::string answer = Get("/");
+  const std::string answer = Get("/", kAsBrowser);
   EXPECT_EQ(StatusOf(answer), 200);
   EXPECT_EQ(BodyOf(answer), "<!doctype html>");
   EXPECT_TRUE(Has(answer, "Content-Type: text/html; charset=utf-8\r\n"));
@@ -42,6 +45,21 @@ TEST_F(PageTest, IsServedAtTheRootWithAPolicyThatAllowsNothingFromElsewhere) {
   EXPECT_TRUE(Has(answer, "frame-ancestors 'none'"));
   EXPECT_FALSE(Has(answer, "unsafe"));
   EXPECT_TRUE(Has(answer, "X-Content-Type-Options: nosniff\r\n"));
+}
+
+// Ollama's clients look for a server that way.
+TEST_F(PageTest, ProgramsThatAcceptNoPageAreToldThatTheServerRuns) {
+  Serve();
+  for (const char* header : {"", "Accept: */*\r\n", "Accept: application/json\r\n"}) {
+    const std::string answer = Get("/", header);
+    EXPECT_EQ(StatusOf(answer), 200);
+    EXPECT_EQ(BodyOf(answer), "Ollama is running");
+    EXPECT_TRUE(Has(answer, "Vary: Accept\r\n"));
+  }
+  const std::string head = AskFor("HEAD", "/", "Accept: application/json\r\n");
+  EXPECT_EQ(StatusOf(head), 200);
+  EXPECT_TRUE(Has(head, "Content-Type: text/plain"));
+  EXPECT_TRUE(Has(Get("/", kAsBrowser), "Vary: Accept\r\n"));
 }
 
 TEST_F(PageTest, FilesComeByteForByteWithTheirTypes) {
@@ -64,7 +82,7 @@ TEST_F(PageTest, WhoeverHasTheFileGetsNoSecondCopy) {
   EXPECT_EQ(BodyOf(again), "");
   EXPECT_EQ(StatusOf(Get("/assets/page.js", "If-None-Match: W/\"x\", W/" + etag + "\r\n")), 304);
   EXPECT_EQ(StatusOf(Get("/assets/page.js", "If-None-Match: \"another\"\r\n")), 200);
-  EXPECT_EQ(StatusOf(Get("/", "If-None-Match: " + etag + "\r\n")), 200);
+  EXPECT_EQ(StatusOf(Get("/", kAsBrowser + ("If-None-Match: " + etag) + "\r\n")), 200);
 }
 
 TEST_F(PageTest, IsPublicSoThatItCanAskForTheKey) {
@@ -91,7 +109,7 @@ TEST_F(PageTest, TakesThePlaceOfAnotherServersPage) {
 
 TEST_F(PageTest, SaysThatItWasNotBuilt) {
   Serve({});
-  const std::string answer = Get("/");
+  const std::string answer = Get("/", kAsBrowser);
   EXPECT_EQ(StatusOf(answer), 404);
   EXPECT_TRUE(Has(answer, "Content-Type: text/plain"));
   EXPECT_TRUE(Has(BodyOf(answer), "built without the web page"));

@@ -10,6 +10,7 @@
 #include "api/anthropic/anthropic_request.h"
 #include "api/json.h"
 #include "api/llama_server/model_catalog.h"
+#include "api/ollama/ollama_models.h"
 #include "api/openai/completion.h"
 #include "api/openai/embeddings.h"
 #include "api/openai/openai.h"
@@ -17,124 +18,21 @@
 #include "api/openai/responses.h"
 #include "api/openai/responses_request.h"
 #include "api/request/adapters.h"
-#include "api/wall_clock.h"
+#include "routes/answering.h"
 #include "routes/api_response.h"
 #include "routes/drain_routes.h"
+#include "routes/ollama_routes.h"
 #include "routes/render_routes.h"
 #include "routes/request_routes.h"
-#include "routes/stream_ping.h"
 
 namespace cairn {
 namespace {
-
-// Returns the API's own ping event, or a comment where it has none.
-template <typename Stream>
-std::string_view PingOf(const Stream& stream) {
-  if constexpr (requires { stream.ping(); }) {
-    return stream.ping();
-  } else {
-    return kPingComment;
-  }
-}
-
-// Limit for waiting for the first event, and with it for the status, of a stream without pings.
-constexpr double kFirstEventMsMax = 30'000;
-
-// As many pieces of a stream wait for a client that reads slowly before its answer is paused. With
-// the socket's own buffer that is some seconds of an answer at reading speed.
-constexpr size_t kWaitingEventsMax = 256;
-
-double PingMs(const Served& served) {
-  return static_cast<double>(served.sse_ping_interval_s) * 1000;
-}
-
-// For answers that are streamed; the others are collected as fast as they grow.
-std::optional<ApiError> FailureBeforeStream(const Served& served, const HttpRequest& request,
-                                            Generation* generation) {
-  generation->BoundWaiting(kWaitingEventsMax);
-  const double ping_ms = PingMs(served);
-  return FailureBeforeAnswer(generation, ping_ms > 0 ? ping_ms : kFirstEventMsMax, request.gone);
-}
-
-// Streams an answer as events, from a class with Next() and Abandon().
-template <typename Stream>
-HttpResponse StreamResponse(const Served& served, const std::shared_ptr<Stream>& stream) {
-  HttpResponse response;
-  response.content_type = "text/event-stream";
-  response.headers = {{"Cache-Control", "no-cache"}};
-  response.stream.next =
-      [stream, ping = StreamPing(&served.clock, PingMs(served))](std::string* chunk) mutable {
-        const bool more = stream->Next(chunk);
-        if (more) ping.Fill(PingOf(*stream), chunk);
-        return more;
-      };
-  response.stream.on_gone = [stream] { stream->Abandon(); };
-  return response;
-}
 
 bool IsMessagesPath(std::string_view path) {
   constexpr std::string_view kVersion = "/v1";
   constexpr std::string_view kMessages = "/messages";
   if (path.starts_with(kVersion)) path.remove_prefix(kVersion.size());
   return path == kMessages || path.starts_with(std::string(kMessages) + "/");
-}
-
-// Every key is its own namespace, and so is having no key.
-NamespaceId NamespaceOf(const HttpRequest& request) {
-  return request.key_number;
-}
-
-AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
-  AnswerIdentity identity;
-  identity.created_unix_s = NowUnixS();
-  identity.id = prefix + served.model.id_tag + std::to_string(served.model.started_unix_s) + "-" +
-                std::to_string(++served.answers);
-  identity.model = served.model.alias;
-  identity.fingerprint = BuildInfo(served.model.version);
-  return identity;
-}
-
-// From here on GET /cairn/requests lists the request.
-std::shared_ptr<RequestRecord> Record(Served& served, const ChatService& service,
-                                      const HttpRequest& request, const AnswerIdentity& identity,
-                                      ExplainedPrompt prompt, Generation* generation) {
-  auto record = served.request_log.Begin(
-      {identity.id, request.path, NamespaceOf(request), identity.created_unix_s}, std::move(prompt),
-      &service.engine());
-  Watch(record, generation);
-  return record;
-}
-
-// An answer that has started; from then on it can be cancelled by its id.
-struct Begun {
-  AnswerIdentity identity;
-  std::shared_ptr<RequestRecord> record;
-};
-// With `explain` the answer includes the explanation too.
-Begun Begin(const std::string& prefix, Served& served, const ChatService& service,
-            const HttpRequest& request, bool explain, StartedChat* chat) {
-  Begun begun{NewIdentity(prefix, served), {}};
-  served.running.Add(begun.identity.id, NamespaceOf(request), chat->generation);
-  begun.record = Record(served, service, request, begun.identity, std::move(chat->explained),
-                        chat->generation.get());
-  if (begun.record->Tells(explain)) chat->record = begun.record;
-  return begun;
-}
-
-// A complete answer, with the outcome of its prompt in the headers.
-HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& record,
-                           ErrorWording wording = ErrorBody) {
-  HttpResponse response = ToResponse(std::move(body), wording);
-  response.error_message.clear();  // the record tells of it
-  for (auto& header : record.Headers()) response.headers.push_back(std::move(header));
-  return response;
-}
-
-// Applies the server's default grammar to requests that set none.
-void UseGrammar(const Served& served, ChatRequest* request) {
-  if (!request->grammar.empty() || served.grammar.empty()) return;
-  request->grammar = served.grammar;
-  request->grammar_is_format = served.grammar_is_format;
 }
 
 HttpResponse ChatCompletions(const ChatService& service, Served& served,
@@ -270,24 +168,6 @@ HttpResponse Responses(const ChatService& service, Served& served,
   return StreamResponse(
       served, std::make_shared<ResponseStream>(std::move(*chat), begun.identity,
                                                std::move(request->namespaces), std::move(context)));
-}
-
-using ServiceHandler =
-    std::function<HttpResponse(const ChatService& service, const HttpRequest& request)>;
-
-// Wraps a handler so that it answers 503 until the model is loaded.
-HttpHandler WhenLoaded(const Served* served, ServiceHandler handler,
-                       ErrorWording wording = ErrorBody) {
-  return [served, wording, handler = std::move(handler)](const HttpRequest& request) {
-    const ChatService* service = served->service.load(std::memory_order_acquire);
-    if (service != nullptr) return handler(*service, request);
-    return ErrorResponse(ToApiError({ErrorCode::kUnavailable, served->not_ready.load()}), wording);
-  };
-}
-
-// Likewise for what computes, and so is refused while the server drains.
-HttpHandler WhenOpen(Served* served, ServiceHandler handler, ErrorWording wording = ErrorBody) {
-  return UnlessDraining(served, WhenLoaded(served, std::move(handler), wording));
 }
 
 void AddCompletionRoutes(HttpServer* server, Served* served) {
@@ -530,6 +410,7 @@ std::string HttpErrorBody(int status, std::string_view message, std::string_view
   error.status = status;
   error.type = ErrorType(status);
   error.message = message;
+  if (IsOllamaPath(path)) return OllamaErrorBody(error);
   return IsMessagesPath(path) ? MessagesErrorBody(error) : ErrorBody(error);
 }
 
@@ -592,6 +473,7 @@ void AddRoutes(HttpServer* server, Served* served) {
   AddEmbeddingsRoutes(server, served);
   AddRerankRoutes(server, served);
   AddRenderRoutes(server, served);
+  AddOllamaRoutes(server, served);
 }
 
 }  // namespace cairn

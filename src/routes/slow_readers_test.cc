@@ -27,13 +27,16 @@ int PortOf(const WholeServer& server) {
   return std::stoi(server.url().substr(server.url().rfind(':') + 1));
 }
 
-// A request whose answer only ends at the end of the context.
-std::unique_ptr<PlainConnection> BeginEndless(const WholeServer& server,
-                                              const std::string& prompt) {
+// A request whose answer only ends at the end of the context; some are Ollama's.
+std::unique_ptr<PlainConnection> BeginEndless(const WholeServer& server, const std::string& prompt,
+                                              bool ollama) {
   auto client = std::make_unique<PlainConnection>(PortOf(server));
-  const std::string body = R"({"stream":true,"ignore_eos":true,"prompt":")" + prompt + R"("})";
-  client->Send("POST /completion HTTP/1.1\r\nHost: localhost\r\nContent-Length: " +
-               std::to_string(body.size()) + "\r\n\r\n" + body);
+  const std::string body =
+      ollama ? R"({"model":"m","options":{"ignore_eos":true},"prompt":")" + prompt + R"("})"
+             : R"({"stream":true,"ignore_eos":true,"prompt":")" + prompt + R"("})";
+  client->Send("POST " + std::string(ollama ? "/api/generate" : "/completion") +
+               " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+               "\r\n\r\n" + body);
   return client;
 }
 
@@ -42,7 +45,7 @@ TEST(SlowReaders, HoldNoSlotAlthoughTheyNeverRead) {
   WholeServer server(&fs, {MemoryClass::kHybrid, {}, 0, kContextTokens});
   std::vector<std::unique_ptr<PlainConnection>> silent;
   for (size_t i = 0; i < 2 * kSlots; ++i) {
-    silent.push_back(BeginEndless(server, "silent " + std::to_string(i)));
+    silent.push_back(BeginEndless(server, "silent " + std::to_string(i), i % 2 == 0));
   }
   for (int tries = 0; tries < 4000 && server.stats().running < kSlots; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -105,7 +105,7 @@ std::string WithoutNumbers(const std::string& text) {
 
 std::string WithoutTimes(const std::string& text) {
   static const std::regex json_times(
-      R"re("(begun|created|created_at|[a-z_]+_ms|[a-z_]+_per_second)":-?[0-9.e+-]+)re");
+      R"re("(begun|created|created_at|[a-z_]+_(?:ms|per_second|duration))":(?:-?[0-9.e+-]+|"[^"]*"))re");
   static const std::regex metric_times(R"re((\n[a-z:_]*seconds[a-z_]*(\{[^}]*\})?) [0-9.e+-]+)re");
   return std::regex_replace(std::regex_replace(text, json_times, R"("$1":"TIME")"), metric_times,
                             "$1 TIME");
@@ -224,7 +224,9 @@ class TranscriptsTest : public testing::Test {
   static std::string Readable(const std::string& body) {
     Json json = Json::parse(body, nullptr, false);
     if (json.is_discarded()) return body;
-    if (json.is_object() && json.contains("chat_template")) json["chat_template"] = "TEMPLATE";
+    for (const char* name : {"chat_template", "template"}) {
+      if (json.is_object() && json.contains(name)) json[name] = "TEMPLATE";
+    }
     return json.dump(2) + "\n";
   }
 
@@ -363,6 +365,35 @@ TEST_F(TranscriptsTest, Messages) {
   Post("/v1/messages",
        R"({"max_tokens":1,"messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
   ExpectTranscript("messages");
+}
+
+TEST_F(TranscriptsTest, Ollama) {
+  Serve(kThoughtAndCall);
+  Post("/api/chat", R"({"model":"m",)" + kAsk + "," + kTool + "}");
+  Post("/api/chat", R"({"model":"m","stream":false,)" + kAsk + "," + kTool + "}");
+  Post("/api/generate", R"({"model":"m","prompt":"Is it warm in Rome?"})");
+  Serve(kText);
+  Post("/api/chat",
+       "{" + kExplain + R"("model":"m:latest","options":{"num_predict":1},)" + kAsk + "}");
+  Post("/api/chat", R"({"model":"m"})");
+  Post("/api/chat", R"({"model":"llama3",)" + kAsk + "}");
+  Post("/api/chat", R"({"model":"m","keep_alive":"soon",)" + kAsk + "}");
+  Post("/api/chat",
+       R"({"model":"m","messages":[{"role":"user","content":)" + Quoted(kTooLong) + "}]}");
+  Post("/api/generate", R"({"model":"m","stream":false,"raw":true,"prompt":"A cairn is"})");
+  Post("/api/generate", R"({"model":"m","keep_alive":0})");
+  Post("/api/embed", R"({"model":"m","input":"A cairn"})");
+  Post("/api/embeddings", R"({"model":"m","prompt":""})");
+  for (const char* path : {"/api/version", "/api/tags", "/api/ps", "/api/blobs/0"}) Get(path);
+  Post("/api/show", R"({"model":"m"})");
+  Post("/api/show", R"({"model":"llama3"})");
+  Post("/api/pull", R"({"model":"m"})");
+  Post("/api/pull", R"({"model":"llama3"})");
+  for (const char* path : {"/api/push", "/api/create", "/api/copy", "/api/blobs/0"}) {
+    Post(path, "{}");
+  }
+  Record("DELETE", "/api/delete", R"({"model":"m"})");
+  ExpectTranscript("ollama");
 }
 
 TEST_F(TranscriptsTest, CountTokens) {
@@ -509,6 +540,7 @@ TEST_F(TranscriptsTest, EndingAnAnswerThatIsNotOnItsWay) {
 
 TEST_F(TranscriptsTest, ThePage) {
   Serve(kText);
+  Record("GET", "/", "", "Accept: text/html");
   for (const char* path : {"/", "/assets/0", "/assets/nothing"}) Get(path);
   for (const char* path : {"/sw.js", "/_app/version.json", "/manifest.webmanifest"}) Get(path);
   ExpectTranscript("page");

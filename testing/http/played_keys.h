@@ -32,7 +32,7 @@ struct HeardReply {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-// Returns the body, or the data of all its events.
+// Returns the body, or the data of all its events, or all its lines.
 inline std::vector<Json> JsonsOf(const std::string& body) {
   std::vector<Json> jsons;
   const auto add = [&jsons](std::string_view text) {
@@ -44,6 +44,12 @@ inline std::vector<Json> JsonsOf(const std::string& body) {
   for (size_t at = body.find(kData); at != std::string::npos; at = body.find(kData, at + 1)) {
     const size_t begin = at + kData.size();
     add(std::string_view(body).substr(begin, body.find('\n', begin) - begin));
+  }
+  if (body.find("\n{") != std::string::npos && body.starts_with('{')) {
+    for (size_t at = 0; at < body.size(); at = body.find('\n', at) + 1) {
+      add(std::string_view(body).substr(at, body.find('\n', at) - at));
+      if (body.find('\n', at) == std::string::npos) break;
+    }
   }
   return jsons;
 }

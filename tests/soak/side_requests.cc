@@ -40,6 +40,7 @@ const Wish kWrong[] = {
     {"POST", "/completion", "{\"prompt\":[-5]}", {400}},
     {"POST", "/v1/messages", "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", {400}},
     {"POST", "/v1/responses", "{\"input\":7}", {400}},
+    {"POST", "/api/chat", "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}]}", {400}},
     {"POST", "/v1/nowhere", "{}", {404}},
     {"DELETE", "/v1/chat/completions", "", {405}},
     {"POST", "/cairn/cache/prefetch", "{\"checkpoint\":\"none\"}", {400, 404}},

@@ -49,3 +49,20 @@ class Smolagents(Library):
         "results back as texts of its own."
     )
     needs = "`OpenAIModel(model_id=…, api_base=URL + \"/v1\", api_key=\"x\")`"
+
+
+class OllamaPython(Library):
+    name = "`ollama` for Python"
+    package = "ollama-python"
+    turn = "ollama_turn.py"
+    needs = (
+        "`Client(host=URL)`, and a name of `list()`; results of calls go back with `tool_name`, as "
+        "its documentation has it"
+    )
+
+
+class LangChainOllama(Library):
+    name = "LangChain (`ChatOllama`)"
+    package = "langchain-ollama"
+    turn = "langchain_ollama_turn.py"
+    needs = "`ChatOllama(base_url=URL, model=NAME, reasoning=True)`, with a name of `ollama.list()`"

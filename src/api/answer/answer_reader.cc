@@ -76,6 +76,7 @@ std::optional<AnswerStep> AnswerReader::Next() {
   Reading& reading = answers_.at(step.answer);
   step.pieces = reading.parser->Push(event->text);
   step.logprobs = std::move(event->logprobs);
+  step.tokens = std::move(event->tokens);
   step.cost = event->cost;
   const bool done = event->kind == GenerationEvent::Kind::kDone;
   if (done) {
@@ -138,6 +139,7 @@ ApiResult<std::vector<WholeAnswer>> CollectAnswers(StartedChat chat,
     WholeAnswer& answer = answers.at(step->answer);
     for (AnswerDelta& piece : step->pieces) AddPiece(std::move(piece), &answer);
     std::move(step->logprobs.begin(), step->logprobs.end(), std::back_inserter(answer.logprobs));
+    answer.tokens.insert(answer.tokens.end(), step->tokens.begin(), step->tokens.end());
     if (step->end) answer.end = std::move(*step->end);
     if (step->all_ended) return answers;
   }

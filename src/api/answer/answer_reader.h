@@ -61,6 +61,8 @@ struct AnswerStep {
   // Log-probabilities of tokens whose text is in these deltas, or in later ones while the parser
   // holds it back.
   std::vector<TokenLogprob> logprobs;
+  // The tokens of that text; with the end those that have none, too.
+  Tokens tokens = {};
   GenerationCost cost;  // so far
   std::optional<AnswerEnd> end;
   bool all_ended = false;         // this end was the last one
@@ -107,6 +109,7 @@ struct WholeAnswer {
   std::string content;
   std::vector<Call> calls;
   std::vector<TokenLogprob> logprobs;  // if requested
+  Tokens tokens = {};                  // with the one that ended it
   AnswerEnd end;
 };
 

@@ -43,9 +43,10 @@ struct EmbeddingsText {
 // Parses the texts of one request.
 class TextReader {
  public:
-  TextReader(const Engine& engine, size_t tokens_max, const EmbeddingsMedia& media,
+  // With `truncate` a text that is too long loses its end.
+  TextReader(const Engine& engine, size_t tokens_max, bool truncate, const EmbeddingsMedia& media,
              const std::function<bool()>& gone)
-      : engine_(engine), tokens_max_(tokens_max), media_(media) {
+      : engine_(engine), tokens_max_(tokens_max), truncate_(truncate), media_(media) {
     if (media.service != nullptr) rules_ = media.service->MediaRulesUntil(gone);
   }
 
@@ -81,6 +82,9 @@ class TextReader {
     if (!added) return tl::unexpected(added.error());
     if (text.tokens.empty()) {
       return tl::unexpected(FieldError(place, "a text of one token or more"));
+    }
+    if (truncate_ && text.media.empty()) {
+      if (const auto cut = Truncate(&text.tokens); !cut) return tl::unexpected(cut.error());
     }
     if (text.tokens.size() > tokens_max_) {
       return tl::unexpected(FieldError(place, "of at most " + std::to_string(tokens_max_) +
@@ -130,6 +134,17 @@ class TextReader {
     return AddEnd(&text->tokens);
   }
 
+  // Leaves the beginning of a text that is too long, and the tokens that the model has behind each.
+  ApiResult<void> Truncate(Tokens* tokens) const {
+    if (tokens->size() <= tokens_max_) return {};
+    Tokens end;
+    if (const auto added = AddEnd(&end); !added) return added;
+    if (end.size() >= tokens_max_) return {};
+    tokens->resize(tokens_max_ - end.size());
+    tokens->insert(tokens->end(), end.begin(), end.end());
+    return {};
+  }
+
   // Appends the tokens that the model has behind each text.
   ApiResult<void> AddEnd(Tokens* tokens) const {
     const auto around = engine_.Tokenize("", true, true);
@@ -141,6 +156,7 @@ class TextReader {
 
   const Engine& engine_;
   const size_t tokens_max_;
+  const bool truncate_;
   const EmbeddingsMedia& media_;
   MediaRules rules_;
   MediaReader files_{rules_};
@@ -230,26 +246,20 @@ ApiResult<EmbeddingsRequest> ParseEmbeddingsRequest(const Embedder& embedder, co
   return EmbeddingsRequest{std::move(*texts), format == "base64"};
 }
 
-// The vectors of a request's texts, in order.
-struct Embedded {
-  std::vector<TextVectors> texts;
-  size_t tokens = 0;
-  bool base64 = false;
-};
+}  // namespace
 
-ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_view body,
-                          const std::function<bool()>& gone, const EmbeddingsMedia& media) {
+ApiResult<EmbeddedTexts> EmbedTexts(const Engine& engine, Embedder* embedder, const Json& body,
+                                    bool truncate, const std::function<bool()>& gone,
+                                    const EmbeddingsMedia& media) {
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
                     "this server does not serve embeddings; start it with --embeddings"}));
   }
-  const auto json = ParseBody(body);
-  if (!json) return tl::unexpected(json.error());
-  TextReader reader(engine, embedder->tokens_max(), media, gone);
-  const auto request = ParseEmbeddingsRequest(*embedder, *json, &reader);
+  TextReader reader(engine, embedder->tokens_max(), truncate, media, gone);
+  const auto request = ParseEmbeddingsRequest(*embedder, body, &reader);
   if (!request) return tl::unexpected(request.error());
-  Embedded embedded;
+  EmbeddedTexts embedded;
   embedded.base64 = request->base64;
   for (const EmbeddingsText& text : request->texts) {
     if (gone())
@@ -262,8 +272,6 @@ ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_
   return embedded;
 }
 
-}  // namespace
-
 ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
                                       const std::string& model, std::string_view body,
                                       const std::function<bool()>& gone,
@@ -275,7 +283,9 @@ ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
          "hold: use POST /embeddings, or start the server with another --pooling"});
     return tl::unexpected(std::move(error));
   }
-  const auto embedded = Embed(engine, embedder, body, gone, media);
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto embedded = EmbedTexts(engine, embedder, *json, false, gone, media);
   if (!embedded) return tl::unexpected(embedded.error());
   Json data = Json::array();
   for (const TextVectors& text : embedded->texts) {
@@ -295,7 +305,9 @@ ApiResult<std::string> NativeEmbeddingsBody(const Engine& engine, Embedder* embe
                                             std::string_view body,
                                             const std::function<bool()>& gone,
                                             const EmbeddingsMedia& media) {
-  const auto embedded = Embed(engine, embedder, body, gone, media);
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  const auto embedded = EmbedTexts(engine, embedder, *json, false, gone, media);
   if (!embedded) return tl::unexpected(embedded.error());
   Json list = Json::array();
   for (const TextVectors& text : embedded->texts) {

@@ -7,8 +7,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/api_error.h"
+#include "api/json.h"
 #include "api/service/chat_service.h"
 #include "base/result.h"
 #include "cache/objects/segment_index.h"
@@ -26,6 +28,19 @@ struct EmbeddingsMedia {
   // Returns the rows of a medium. Empty without a projector. Any thread.
   std::function<Result<EncodedPieces>(NamespaceId key, const Medium& medium)> encode = {};
 };
+
+// The vectors of a request's texts, in order.
+struct EmbeddedTexts {
+  std::vector<TextVectors> texts;
+  size_t tokens = 0;
+  bool base64 = false;
+};
+
+// Embeds the texts of a request's body, whatever the form of its answer. With `truncate` a text
+// that is too long is cut at its end; otherwise it is a 400. For the rest see EmbeddingsBody.
+ApiResult<EmbeddedTexts> EmbedTexts(const Engine& engine, Embedder* embedder, const Json& body,
+                                    bool truncate, const std::function<bool()>& gone,
+                                    const EmbeddingsMedia& media = {});
 
 // `input` is a text, tokens, or a list of either; a list that contains a number is one text, of
 // tokens and texts in this order. A text with media is an object with `prompt_string` and

@@ -481,9 +481,10 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
 }
 
 ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
-                                                  const GenerationParams& defaults) {
+                                                  const GenerationParams& defaults,
+                                                  const std::string& path) {
   GenerationParams params = defaults;
-  FieldReader fields(body, "");
+  FieldReader fields(body, path);
   ReadSampling(&fields, &params);
   ReadLimits(&fields, &params);
   if (fields.error()) return tl::unexpected(*fields.error());

@@ -45,9 +45,11 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
                                         const MediaRules& rules = {},
                                         GrammarCache* cache = nullptr);
 
-// Parses the sampling fields, limits and stop texts of any request.
+// Parses the sampling fields, limits and stop texts of any request. `path` precedes their names in
+// errors, such as "options.".
 ApiResult<GenerationParams> ParseGenerationParams(const Json& body,
-                                                  const GenerationParams& defaults);
+                                                  const GenerationParams& defaults,
+                                                  const std::string& path = "");
 
 // Parses only `messages`, `tools`, `chat_template_kwargs` and `reasoning_effort`, from which the
 // prompt is rendered.

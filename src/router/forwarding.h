@@ -1,0 +1,41 @@
+// Forwarding: finds the model that a request is for, and has its process answer.
+//
+// Any thread.
+
+#ifndef CAIRN_ROUTER_FORWARDING_H_
+#define CAIRN_ROUTER_FORWARDING_H_
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "router/router_routes.h"
+
+namespace cairn {
+
+// Returns the value in the query, or an empty text.
+std::string ParamOf(const HttpRequest& request, const char* name);
+
+// Returns the models' names, for messages.
+std::string NamesOf(const std::vector<ModelStatus>& models);
+
+// Returns the model that the request is for.
+Result<const ModelEntry*> ModelFor(const RouterParts& parts, const HttpRequest& request);
+
+// Has the model's process answer the request; starts it if need be.
+HttpResponse Forward(const RouterParts& parts, const HttpRequest& request);
+
+// Has every ready process answer a GET of `path`; by the model's name.
+std::map<std::string, std::string> AskAll(const RouterParts& parts, const HttpRequest& request,
+                                          const std::string& path);
+
+// Returns the refusal of a request that acts on all clients, if there are several keys and its own
+// is no admin's. `does` names what it would do.
+std::optional<HttpResponse> RefuseUnlessAdmin(const RouterParts& parts, const HttpRequest& request,
+                                              const std::string& does);
+
+}  // namespace cairn
+
+#endif  // CAIRN_ROUTER_FORWARDING_H_

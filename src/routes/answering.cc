@@ -1,0 +1,87 @@
+#include "routes/answering.h"
+
+#include "api/answer/answer_reader.h"
+#include "api/llama_server/native.h"
+#include "api/wall_clock.h"
+#include "routes/drain_routes.h"
+
+namespace cairn {
+namespace {
+
+// Limit for waiting for the first event, and with it for the status, of a stream without pings.
+constexpr double kFirstEventMsMax = 30'000;
+
+// As many pieces of a stream wait for a client that reads slowly before its answer is paused. With
+// the socket's own buffer that is some seconds of an answer at reading speed.
+constexpr size_t kWaitingEventsMax = 256;
+
+}  // namespace
+
+double PingMs(const Served& served) {
+  return static_cast<double>(served.sse_ping_interval_s) * 1000;
+}
+
+std::optional<ApiError> FailureBeforeStream(const Served& served, const HttpRequest& request,
+                                            Generation* generation) {
+  generation->BoundWaiting(kWaitingEventsMax);
+  const double ping_ms = PingMs(served);
+  return FailureBeforeAnswer(generation, ping_ms > 0 ? ping_ms : kFirstEventMsMax, request.gone);
+}
+
+AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
+  AnswerIdentity identity;
+  identity.created_unix_s = NowUnixS();
+  identity.id = prefix + served.model.id_tag + std::to_string(served.model.started_unix_s) + "-" +
+                std::to_string(++served.answers);
+  identity.model = served.model.alias;
+  identity.fingerprint = BuildInfo(served.model.version);
+  return identity;
+}
+
+std::shared_ptr<RequestRecord> Record(Served& served, const ChatService& service,
+                                      const HttpRequest& request, const AnswerIdentity& identity,
+                                      ExplainedPrompt prompt, Generation* generation) {
+  auto record = served.request_log.Begin(
+      {identity.id, request.path, NamespaceOf(request), identity.created_unix_s}, std::move(prompt),
+      &service.engine());
+  Watch(record, generation);
+  return record;
+}
+
+Begun Begin(const std::string& prefix, Served& served, const ChatService& service,
+            const HttpRequest& request, bool explain, StartedChat* chat) {
+  Begun begun{NewIdentity(prefix, served), {}};
+  served.running.Add(begun.identity.id, NamespaceOf(request), chat->generation);
+  begun.record = Record(served, service, request, begun.identity, std::move(chat->explained),
+                        chat->generation.get());
+  if (begun.record->Tells(explain)) chat->record = begun.record;
+  return begun;
+}
+
+HttpResponse WholeResponse(ApiResult<std::string> body, const RequestRecord& record,
+                           ErrorWording wording) {
+  HttpResponse response = ToResponse(std::move(body), wording);
+  response.error_message.clear();  // the record tells of it
+  for (auto& header : record.Headers()) response.headers.push_back(std::move(header));
+  return response;
+}
+
+void UseGrammar(const Served& served, ChatRequest* request) {
+  if (!request->grammar.empty() || served.grammar.empty()) return;
+  request->grammar = served.grammar;
+  request->grammar_is_format = served.grammar_is_format;
+}
+
+HttpHandler WhenLoaded(const Served* served, ServiceHandler handler, ErrorWording wording) {
+  return [served, wording, handler = std::move(handler)](const HttpRequest& request) {
+    const ChatService* service = served->service.load(std::memory_order_acquire);
+    if (service != nullptr) return handler(*service, request);
+    return ErrorResponse(ToApiError({ErrorCode::kUnavailable, served->not_ready.load()}), wording);
+  };
+}
+
+HttpHandler WhenOpen(Served* served, ServiceHandler handler, ErrorWording wording) {
+  return UnlessDraining(served, WhenLoaded(served, std::move(handler), wording));
+}
+
+}  // namespace cairn
