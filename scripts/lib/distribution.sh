@@ -26,6 +26,7 @@ dpkg dpkg dpkg
 debootstrap debootstrap debootstrap
 debian-archive-keyring debian-keyring debian-archive-keyring
 cargo cargo rust
+python3-pip python3-pip python-pip
 END
 }
 
