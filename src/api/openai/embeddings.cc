@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <span>
 #include <utility>
@@ -146,10 +147,9 @@ class TextReader {
   MediaReader files_{rules_};
 };
 
-// Returns the vectors of a text, whose media are encoded for it.
-Result<TextVectors> EmbedText(Embedder* embedder, const EmbeddingsText& text,
-                              const EmbeddingsMedia& media) {
-  if (text.media.empty()) return embedder->Embed(text.tokens);
+// Returns the vectors of a text with media, which are encoded for it.
+Result<TextVectors> EmbedWithMedia(Embedder* embedder, const EmbeddingsText& text,
+                                   const EmbeddingsMedia& media) {
   const TokenSpan tokens = text.tokens;
   std::map<const Medium*, EncodedPieces> rows;
   std::vector<TextPart> parts;
@@ -174,6 +174,29 @@ Result<TextVectors> EmbedText(Embedder* embedder, const EmbeddingsText& text,
   }
   parts.push_back({tokens.subspan(at)});
   return embedder->EmbedParts(parts);
+}
+
+// Appends the vectors of the texts from texts[vectors->size()] on: of one with media, or of all up
+// to the next one with media, which are computed together.
+Status EmbedNext(Embedder* embedder, std::span<const EmbeddingsText> texts,
+                 const EmbeddingsMedia& media, const std::function<bool()>& gone,
+                 std::vector<TextVectors>* vectors) {
+  texts = texts.subspan(vectors->size());
+  if (!texts.front().media.empty()) {
+    auto one = EmbedWithMedia(embedder, texts.front(), media);
+    if (!one) return tl::unexpected(one.error());
+    vectors->push_back(*std::move(one));
+    return {};
+  }
+  std::vector<TokenSpan> together;
+  for (const EmbeddingsText& text : texts) {
+    if (!text.media.empty()) break;
+    together.emplace_back(text.tokens);
+  }
+  auto all = embedder->EmbedAll(together, gone);
+  if (!all) return tl::unexpected(all.error());
+  std::move(all->begin(), all->end(), std::back_inserter(*vectors));
+  return {};
 }
 
 // The numbers in little-endian order, as OpenAI's API has them.
@@ -251,14 +274,13 @@ ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_
   if (!request) return tl::unexpected(request.error());
   Embedded embedded;
   embedded.base64 = request->base64;
-  for (const EmbeddingsText& text : request->texts) {
+  while (embedded.texts.size() < request->texts.size()) {
     if (gone())
       return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
-    auto vectors = EmbedText(embedder, text, media);
-    if (!vectors) return tl::unexpected(ToApiError(vectors.error()));
-    embedded.tokens += text.tokens.size();
-    embedded.texts.push_back(*std::move(vectors));
+    const Status next = EmbedNext(embedder, request->texts, media, gone, &embedded.texts);
+    if (!next) return tl::unexpected(ToApiError(next.error()));
   }
+  for (const EmbeddingsText& text : request->texts) embedded.tokens += text.tokens.size();
   return embedded;
 }
 

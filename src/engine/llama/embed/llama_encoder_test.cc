@@ -128,6 +128,41 @@ TEST(LlamaEncoder, EveryOneGivesTheVectorsOfLibllama) {
   }
 }
 
+// Texts of many lengths, one of them above the ubatch.
+TEST(LlamaEncoder, TextsThatComeTogetherHaveTheVectorsOfEachAlone) {
+  for (const std::string architecture : {"bert", "gemma-embedding", "modern-bert", "nomic-bert-moe",
+                                         "t5encoder", "qwen3", "gemma3", "lfm2"}) {
+    const LlamaOptions options = Options(test::MadeModel(architecture, 0, "f32"), 64);
+    const auto engine = Load(options);
+    ASSERT_NE(engine, nullptr);
+    std::vector<Tokens> texts;
+    for (const size_t words : {1u, 2u, 3u, 1u, 20u, 2u, 1u, 4u}) {
+      texts.push_back(TextOf(*engine, words));
+    }
+    texts.push_back({7});
+    const std::vector<TokenSpan> spans(texts.begin(), texts.end());
+    for (const char* pooling : {"mean", "last", "none"}) {
+      SCOPED_TRACE(architecture + " " + pooling);
+      const auto embedder = LlamaEmbedder::Make(*engine, options, pooling);
+      ASSERT_TRUE(embedder.has_value());
+      const auto together = (*embedder)->EmbedAll(spans, nullptr);
+      ASSERT_TRUE(together.has_value()) << together.error().message;
+      ASSERT_EQ(together->size(), texts.size());
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const TextVectors alone = *(*embedder)->Embed(texts[i]);
+        ASSERT_EQ((*together)[i].size(), alone.size());
+        for (size_t j = 0; j < alone.size(); ++j) {
+          EXPECT_NEAR(Cosine((*together)[i][j], alone[j]), 1, 1e-5) << i << " " << j;
+        }
+      }
+      EXPECT_EQ(*(*embedder)->EmbedAll(spans, nullptr), *together);
+      EXPECT_EQ((*embedder)->counts().texts, 3 * texts.size());
+      EXPECT_EQ((*embedder)->EmbedAll(spans, [] { return true; }).error().code,
+                ErrorCode::kCancelled);
+    }
+  }
+}
+
 TEST(LlamaEncoder, PoolingIsThatOfTheFile) {
   const LlamaOptions options = Options(test::MadeModel("bert"));
   const auto engine = Load(options);
