@@ -17,9 +17,6 @@ namespace {
 constexpr size_t kDocumentsMax = 2048;
 // The query is read again for each document.
 constexpr size_t kQueryBytesMax = size_t{64} << 20;  // of all readings together
-constexpr size_t kTogetherMax = 64;  // documents whose tokens are held at once
-
-}  // namespace
 
 struct RerankRequest {
   std::string query;
@@ -34,8 +31,6 @@ struct Ranked {
   size_t index = 0;
   float score = 0;
 };
-
-namespace {
 
 std::string DocumentPlace(const RerankRequest& request, size_t index) {
   return ItemPlace(request.list, index);
@@ -156,12 +151,12 @@ Result<Tokens> Rerank::PromptOf(const std::string& query, const std::string& doc
   return prompt;
 }
 
-ApiResult<Tokens> Rerank::Read(const std::string& query, const std::string& document,
-                               const std::string& place) const {
+ApiResult<float> Rerank::Score(const std::string& query, const std::string& document,
+                               const std::string& place, size_t* tokens) const {
   const size_t bytes = query.size() + document.size();
   const auto fits = CheckEncodedText(*engine_, reranker_->tokens_max(), bytes, place);
   if (!fits) return tl::unexpected(fits.error());
-  auto prompt = PromptOf(query, document);
+  const auto prompt = PromptOf(query, document);
   if (!prompt) {
     return tl::unexpected(FieldError(place, "a text with tokens: " + prompt.error().message));
   }
@@ -172,31 +167,13 @@ ApiResult<Tokens> Rerank::Read(const std::string& query, const std::string& docu
                               " tokens together with the query; " + std::to_string(prompt->size()) +
                               " are too large for the context (--ctx-size)"));
   }
-  return *std::move(prompt);
-}
-
-ApiResult<void> Rerank::ScoreNext(const RerankRequest& request, const std::function<bool()>& gone,
-                                  std::vector<Ranked>* ranked, size_t* tokens) const {
-  std::vector<Tokens> prompts;
-  const size_t end = std::min(request.documents.size(), ranked->size() + kTogetherMax);
-  for (size_t i = ranked->size(); i < end; ++i) {
-    if (gone())
-      return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
-    auto prompt = Read(request.query, request.documents[i], DocumentPlace(request, i));
-    if (!prompt) return tl::unexpected(prompt.error());
-    *tokens += prompt->size();
-    prompts.push_back(*std::move(prompt));
+  const auto score = reranker_->Score(*prompt);
+  if (!score) return tl::unexpected(ToApiError(score.error()));
+  if (std::isnan(*score)) {
+    return tl::unexpected(ToApiError({ErrorCode::kInternal, "the model returned no score"}));
   }
-  const std::vector<TokenSpan> texts(prompts.begin(), prompts.end());
-  const auto scores = reranker_->ScoreAll(texts, gone);
-  if (!scores) return tl::unexpected(ToApiError(scores.error()));
-  for (const float score : *scores) {
-    if (std::isnan(score)) {
-      return tl::unexpected(ToApiError({ErrorCode::kInternal, "the model returned no score"}));
-    }
-    ranked->push_back({ranked->size(), score});
-  }
-  return {};
+  *tokens += prompt->size();
+  return *score;
 }
 
 ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view body,
@@ -207,9 +184,13 @@ ApiResult<std::string> Rerank::Answer(const std::string& model, std::string_view
   if (!request) return tl::unexpected(request.error());
   std::vector<Ranked> ranked;
   size_t tokens = 0;
-  while (ranked.size() < request->documents.size()) {
-    const auto scored = ScoreNext(*request, gone, &ranked, &tokens);
-    if (!scored) return tl::unexpected(scored.error());
+  for (const std::string& document : request->documents) {
+    if (gone())
+      return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
+    const auto score =
+        Score(request->query, document, DocumentPlace(*request, ranked.size()), &tokens);
+    if (!score) return tl::unexpected(score.error());
+    ranked.push_back({ranked.size(), *score});
   }
   return AnswerText(*request, std::move(ranked), model, tokens);
 }

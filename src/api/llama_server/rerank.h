@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/api_error.h"
 #include "chat/spans/special_texts.h"
@@ -15,9 +14,6 @@
 #include "engine/engine.h"
 
 namespace cairn {
-
-struct Ranked;
-struct RerankRequest;
 
 // Rerank: scores documents with a reranker model. Constant after construction; any thread.
 class Rerank {
@@ -38,11 +34,8 @@ class Rerank {
   Result<Tokens> PromptOf(const std::string& query, const std::string& document) const;
   Result<Tokens> TemplatePromptOf(const std::string& query, const std::string& document) const;
   // `place` names the document in an error.
-  ApiResult<Tokens> Read(const std::string& query, const std::string& document,
-                         const std::string& place) const;
-  // Scores some of the documents behind those that are ranked.
-  ApiResult<void> ScoreNext(const RerankRequest& request, const std::function<bool()>& gone,
-                            std::vector<Ranked>* ranked, size_t* tokens) const;
+  ApiResult<float> Score(const std::string& query, const std::string& document,
+                         const std::string& place, size_t* tokens) const;
 
   const Engine* const engine_;
   Reranker* const reranker_;

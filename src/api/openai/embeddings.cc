@@ -114,8 +114,29 @@ class TextReader {
     return {};
   }
 
+  // Appends the text of a message's content: a list of parts.
+  ApiResult<void> AddContent(const std::string& place, const Json& content, Tokens* tokens) const {
+    std::string text;
+    for (const Json& part : content) {
+      const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
+                           part.contains("text") && part["text"].is_string();
+      if (!is_text) {
+        return tl::unexpected(FieldError(
+            place + ".content",
+            "parts of the type 'text'; images and audio are taken as 'multimodal_data' beside "
+            "'prompt_string'"));
+      }
+      text += part["text"].text();
+    }
+    return AddText(engine_, tokens_max_, place, text, tokens);
+  }
+
   ApiResult<void> AddObject(const std::string& place, const Json& object, EmbeddingsText* text) {
     const FieldReader fields(object, "");
+    const Json* const content = fields.Find("content");
+    if (content != nullptr && content->is_array()) {
+      return AddContent(place, *content, &text->tokens);
+    }
     const Json* const words = fields.Find("prompt_string");
     const bool has_media = fields.Find("multimodal_data") != nullptr;
     if (!has_media && words != nullptr && words->is_string()) {
@@ -265,7 +286,8 @@ ApiResult<Embedded> Embed(const Engine& engine, Embedder* embedder, std::string_
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
-                    "this server does not serve embeddings; start it with --embeddings"}));
+                    "this server does not serve embeddings; start it with --embeddings (a model "
+                    "that ranks has none: use /v1/rerank)"}));
   }
   const auto json = ParseBody(body);
   if (!json) return tl::unexpected(json.error());

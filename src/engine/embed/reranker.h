@@ -7,10 +7,7 @@
 #define CAIRN_ENGINE_EMBED_RERANKER_H_
 
 #include <cstddef>
-#include <functional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "base/tokens.h"
@@ -40,24 +37,8 @@ class Reranker {
   // The same tokens give the same score. Errors as in Embedder::Embed.
   virtual Result<float> Score(TokenSpan tokens) = 0;
 
-  // Returns the scores of several texts, in their order, as Embedder::EmbedAll.
-  virtual Result<std::vector<float>> ScoreAll(std::span<const TokenSpan> texts,
-                                              const std::function<bool()>& gone);
-
   virtual TextCounts counts() const { return {}; }
 };
-
-inline Result<std::vector<float>> Reranker::ScoreAll(std::span<const TokenSpan> texts,
-                                                     const std::function<bool()>& gone) {
-  std::vector<float> scores;
-  for (const TokenSpan& text : texts) {
-    if (gone && gone()) return Fail(ErrorCode::kCancelled, "the client disconnected");
-    const auto one = Score(text);
-    if (!one) return tl::unexpected(one.error());
-    scores.push_back(*one);
-  }
-  return scores;
-}
 
 }  // namespace cairn
 

@@ -82,13 +82,4 @@ Result<float> LlamaReranker::Score(TokenSpan tokens) {
   return classes->front().front();
 }
 
-Result<std::vector<float>> LlamaReranker::ScoreAll(std::span<const TokenSpan> texts,
-                                                   const std::function<bool()>& gone) {
-  const auto all = context_.PoolAll(texts, gone);
-  if (!all) return tl::unexpected(all.error());
-  std::vector<float> scores;
-  for (const TextVectors& classes : *all) scores.push_back(classes.front().front());
-  return scores;
-}
-
 }  // namespace cairn

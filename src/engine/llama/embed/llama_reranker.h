@@ -4,10 +4,7 @@
 #ifndef CAIRN_ENGINE_LLAMA_EMBED_LLAMA_RERANKER_H_
 #define CAIRN_ENGINE_LLAMA_EMBED_LLAMA_RERANKER_H_
 
-#include <functional>
 #include <memory>
-#include <span>
-#include <vector>
 
 #include "engine/embed/reranker.h"
 #include "engine/llama/embed/llama_pooled_context.h"
@@ -30,8 +27,6 @@ class LlamaReranker final : public Reranker {
   const RerankLayout& layout() const override { return layout_; }
   size_t tokens_max() const override { return context_.tokens_max(); }
   Result<float> Score(TokenSpan tokens) override;
-  Result<std::vector<float>> ScoreAll(std::span<const TokenSpan> texts,
-                                      const std::function<bool()>& gone) override;
   TextCounts counts() const override { return context_.counts(); }
 
  private:
