@@ -2,7 +2,8 @@
 """Measures embeddings beside llama-server: texts a second in requests of 1, 32 and 256 texts, and how
 far the vectors of the two differ.
 
-    [THREADS=2] [WORK=FOLDER] bench_embeddings.py MODEL.gguf... [--rounds 3]
+    [THREADS=2] [WORK=FOLDER] bench_embeddings.py MODEL.gguf... [--rounds 3] [--kinds queries]
+        [--sizes 1,32]
 
 Both servers run at once and are asked in turn, so that a busy machine slows both. The first round is
 not timed. Prints a table a model, in Markdown: the median of the rounds.
@@ -25,8 +26,7 @@ WORDS = """the of a stone hill path cairn walker marks where fog hides it and in
 that nobody finds their way without one they are built by hand from what is near each adds another on
 top when passing some are old as roads others fell long ago people still look for them""".split()
 KINDS = {"queries": (6, 14), "passages": (60, 120)}  # words a text
-SIZES = (1, 32, 256)
-TEXTS = {1: 16, 32: 64, 256: 256}  # a round, in requests of that size
+TEXTS = {1: 8, 32: 32, 256: 256}  # a round, in requests of that size
 
 
 def texts_of(kind: str, count: int, seed: int) -> list:
@@ -72,8 +72,8 @@ def measure(args, model: Path, peer):
     print(f"\n### {model.stem}\n\n| texts | a request | {' | '.join(servers)} | "
           "least cosine to llama-server |\n| --- | --: |" + " --: |" * (len(servers) + 1))
     try:
-        for kind in KINDS:
-            for size in SIZES:
+        for kind in args.kinds.split(","):
+            for size in map(int, args.sizes.split(",")):
                 row(args, servers, kind, size)
     finally:
         for server in servers.values():
@@ -100,6 +100,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--sizes", default=",".join(map(str, TEXTS)))
     args = parsed(parser, "bench-embeddings", 2)
     args.work.mkdir(parents=True, exist_ok=True)
     peer = peer_command()

@@ -18,13 +18,15 @@
 
 namespace cairn::test {
 
-inline std::string WriteEncoder(const std::string& architecture, bool ranks) {
-  std::string path = OwnPath(architecture + (ranks ? "-rank" : "")) + ".gguf";
+inline std::string WriteEncoder(const std::string& architecture, bool ranks, bool unigram) {
+  std::string path =
+      OwnPath(architecture + (ranks ? "-rank" : "") + (unigram ? "-unigram" : "")) + ".gguf";
   ModelShape shape;
   shape.architecture = architecture;
   shape.width = 64;
   shape.train_context_tokens = 1024;
   shape.ranks = ranks;
+  shape.unigram = unigram;
   EXPECT_TRUE(WriteModel(*MakeRecipe(shape), path, {"f16", {}}).has_value());
   return path;
 }
@@ -68,8 +70,9 @@ class EncoderPeerTest : public ServedTest {
     std::error_code error;
     for (const std::string& path : paths_) std::filesystem::remove(path, error);
   }
-  const std::string& Model(const std::string& architecture, bool ranks = false) {
-    return paths_.emplace_back(WriteEncoder(architecture, ranks));
+  const std::string& Model(const std::string& architecture, bool ranks = false,
+                           bool unigram = false) {
+    return paths_.emplace_back(WriteEncoder(architecture, ranks, unigram));
   }
   Json Answer(const std::string& path, const Json& body) const {
     const HttpReply reply = Post(path, body);

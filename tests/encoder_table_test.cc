@@ -41,11 +41,13 @@ struct Served {
   const char* models;
   const char* pooling;
   bool ranks = false;
+  bool unigram = false;
 };
 
 // All encoders, and decoders that embed and rank.
 constexpr Served kServed[] = {
-    {"bert", "all-MiniLM, bge, e5, mxbai; XLM-R: bge-m3, multilingual-e5, bge-reranker", "cls", true},
+    {"bert", "all-MiniLM, bge, e5, mxbai", "cls", true},
+    {"bert", "XLM-R: bge-m3, multilingual-e5, bge-reranker", "cls", true, true},
     {"eurobert", "EuroBERT", "mean"},
     {"gemma-embedding", "EmbeddingGemma", "mean"},
     {"gemma-embedding2", "EmbeddingGemma 2", "mean"},
@@ -118,7 +120,7 @@ class EncoderTable : public test::EncoderPeerTest {
   }
 
   std::string Row(const Served& served) {
-    const std::string model = Model(served.architecture);
+    const std::string model = Model(served.architecture, false, served.unigram);
     const bool decoder = served.architecture == std::string("qwen3") ||
                          served.architecture == std::string("llama");
     // Their files name no pooling.
@@ -136,7 +138,7 @@ class EncoderTable : public test::EncoderPeerTest {
     const std::string tokens = CompareVectors("/embeddings", test::EncoderInputs());
     std::string scores = "-";
     if (served.ranks) {
-      ServeBoth(Model(served.architecture, true), {"--reranking"});
+      ServeBoth(Model(served.architecture, true, served.unigram), {"--reranking"});
       scores = CompareScores();
     }
     return std::string("| `") + served.architecture + "` | " + served.models + " | " +

@@ -194,7 +194,9 @@ Result<ModelRecipe> MakeEncoderRecipe(const ModelShape& wanted) {
     add("expert_count", uint32_t{4});
     add("expert_used_count", uint32_t{2});
   }
-  for (auto& entry : EncoderVocabularyMetadata()) recipe.metadata.push_back(std::move(entry));
+  Metadata vocabulary =
+      shape.unigram ? UnigramVocabularyMetadata() : EncoderVocabularyMetadata();
+  for (auto& entry : vocabulary) recipe.metadata.push_back(std::move(entry));
   return recipe;
 }
 

@@ -43,6 +43,7 @@ struct ModelShape {
   uint64_t seed = 1;    // of the weights
   bool infill = false;  // adds infill tokens to the vocabulary
   bool ranks = false;   // adds a classification head; see KnownEncodersThatRank, and qwen3
+  bool unigram = false;  // an encoder has the vocabulary of XLM-RoBERTa, not that of BERT
 };
 
 struct ModelRecipe {

@@ -203,6 +203,27 @@ TEST(LlamaEncoder, AHeadGivesTheScoresOfLibllama) {
   }
 }
 
+TEST(LlamaEncoder, AUnigramVocabularySurroundsAndSeparatesTexts) {
+  ModelShape shape;
+  shape.architecture = "bert";
+  shape.width = 64;
+  shape.ranks = shape.unigram = true;
+  const std::string path =
+      testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_unigram.gguf";
+  ASSERT_TRUE(WriteModel(*MakeRecipe(shape), path, {"f16", {}}).has_value());
+  const LlamaOptions options = Options(path);
+  const auto engine = Load(options);
+  ASSERT_NE(engine, nullptr);
+  const Tokens text = *engine->Tokenize("the ing", true, false);
+  EXPECT_EQ(text, (Tokens{0, 6, 5, 16, 2}));  // <s> _the _ ing </s>
+  const auto reranker = LlamaReranker::Make(*engine, options);
+  ASSERT_TRUE(reranker.has_value()) << reranker.error().message;
+  EXPECT_EQ((*reranker)->layout().before, (Tokens{0}));
+  EXPECT_EQ((*reranker)->layout().after, (Tokens{2}));
+  EXPECT_TRUE((*reranker)->Score(text).has_value());
+  std::filesystem::remove(path);
+}
+
 TEST(LlamaEncoder, ATextAboveTheUbatchIsReadWhole) {
   for (const char* architecture : {"bert", "modern-bert"}) {
     SCOPED_TRACE(architecture);
