@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures embeddings beside llama-server: texts a second in requests of 1, 32 and 256 texts, and how
-far the vectors of the two differ.
+"""Measures embeddings beside llama-server: texts a second in requests of 1, 32 and 256 texts, and
+how far the vectors of the two differ.
 
     [THREADS=2] [WORK=FOLDER] bench_embeddings.py MODEL.gguf... [--rounds 3] [--kinds queries]
         [--sizes 1,32]
 
-Both servers run at once and are asked in turn, so that a busy machine slows both. The first round is
-not timed. Prints a table a model, in Markdown: the median of the rounds.
+Both servers run at once and are asked in turn, so that a busy machine slows both. The first round
+is not timed. Prints a table a model, in Markdown: the median of the rounds.
 """
 
 import argparse
@@ -22,9 +22,10 @@ sys.path[:0] = [str(Path(__file__).resolve().parent)]
 
 from bench_server import ROOT, Server, fail, parsed, peer_command  # noqa: E402
 
-WORDS = """the of a stone hill path cairn walker marks where fog hides it and in winter snow lies deep so
-that nobody finds their way without one they are built by hand from what is near each adds another on
-top when passing some are old as roads others fell long ago people still look for them""".split()
+WORDS = """the of a stone hill path cairn walker marks where fog hides it and in winter snow lies
+deep so that nobody finds their way without one they are built by hand from what is near each adds
+another on top when passing some are old as roads others fell long ago people still look for
+them""".split()
 KINDS = {"queries": (6, 14), "passages": (60, 120)}  # words a text
 TEXTS = {1: 8, 32: 32, 256: 256}  # a round, in requests of that size
 

@@ -1,5 +1,5 @@
-// EncoderPeerTest: `cairn serve` on models that embed or rank, with llama-server, where there is one,
-// on the same models.
+// EncoderPeerTest: `cairn serve` on models that embed or rank, with llama-server, where there is
+// one, on the same models.
 
 #ifndef CAIRN_TESTS_ENCODER_PEER_H_
 #define CAIRN_TESTS_ENCODER_PEER_H_

@@ -51,6 +51,14 @@ TEST_F(EncoderServeTest, RequestsForAnswersAreRefusedByName) {
   Answer("/v1/embeddings", {{"input", "still here"}});
 }
 
+TEST_F(EncoderServeTest, ARerankerSaysWhereItIsAsked) {
+  Serve({}, Model("bert", /*ranks=*/true));
+  const HttpReply reply = Post("/v1/embeddings", {{"input", "a"}});
+  EXPECT_EQ(reply.status, 501);
+  EXPECT_NE(reply.body.find("/v1/rerank"), std::string::npos) << reply.body;
+  Answer("/v1/rerank", {{"query", "a"}, {"documents", {"b"}}});
+}
+
 TEST_F(EncoderServeTest, FlagsForAnswersAreRefusedByName) {
   const std::string& model = Model("bert");
   EXPECT_NE(Refusal({"--sleep-idle-seconds", "60"}, model).find("--sleep-idle-seconds"),

@@ -1,10 +1,13 @@
-// The table of models that embed and rank, docs/encoders.md: each is made, and served by Cairn and by
-// llama-server, where there is one, which are asked the same. The page must say what came out.
+// The table of models that embed and rank, docs/encoders.md: each is made, and served by Cairn and
+// by llama-server, where there is one, which are asked the same. The page must say what came out.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "encoder_peer.h"
@@ -17,22 +20,23 @@ namespace {
 constexpr std::string_view kPage = R"(# Models that embed and rank
 
 This page shows what was compared with llama-server on each architecture that computes vectors or
-scores of texts and nothing else, and on two that also write. A test (`tests/encoder_table_test.cc`)
-makes a small model of each, with random weights, serves it by both, and fails when this page says
-anything else.
+scores of texts and nothing else, and on two that also write. A test
+(`tests/encoder_table_test.cc`) makes a small model of each, with random weights, serves it by both,
+and fails when this page says anything else.
 
 | column | meaning |
 | --- | --- |
 | models | some of the models that people use |
-| pooling | how the tokens' vectors become the text's, as the test's model says; `--pooling` names another |
+| pooling | how the tokens' vectors become the text's in the test; `--pooling` names another |
 | together | the vectors of four texts in one request of `/v1/embeddings` |
 | alone | the same of each text in a request of its own |
 | tokens | a vector for each token, in `/embeddings` with `--pooling none` |
 | scores | those of three documents in `/v1/rerank`, of a model with a classification head |
 
-*same*: the cosine to llama-server's vector is above 1 - 10^-6, a score differs by less than 10^-5, and
-the counts of tokens are equal. Texts that are computed together round otherwise than each alone, on
-both servers; a document to be ranked is computed alone. *-*: the architecture has no such head.
+*same*: the cosine to llama-server's vector is above 1 - 10^-6, a score differs by less than 10^-5,
+and the counts of tokens are equal. *-*: the architecture has no such head. Texts that are computed
+together round otherwise than each alone, on both servers; a document to be ranked is computed
+alone.
 
 )";
 
@@ -121,8 +125,8 @@ class EncoderTable : public test::EncoderPeerTest {
 
   std::string Row(const Served& served) {
     const std::string model = Model(served.architecture, false, served.unigram);
-    const bool decoder = served.architecture == std::string("qwen3") ||
-                         served.architecture == std::string("llama");
+    const bool decoder =
+        served.architecture == std::string("qwen3") || served.architecture == std::string("llama");
     // Their files name no pooling.
     const test::Flags flags = decoder ? test::Flags{"--embeddings", "--pooling", served.pooling}
                                       : test::Flags{"--embeddings"};
@@ -161,9 +165,9 @@ TEST_F(EncoderTable, SaysWhatIsAsInLlamaServer) {
 
 TEST(EncoderTableRows, NameEveryEncoderThatIsMade) {
   for (const std::string& encoder : KnownEncoders()) {
-    EXPECT_TRUE(std::any_of(std::begin(kServed), std::end(kServed),
-                            [&](const Served& served) { return served.architecture == encoder; }))
-        << encoder;
+    EXPECT_TRUE(std::any_of(std::begin(kServed), std::end(kServed), [&](const Served& served) {
+      return served.architecture == encoder;
+    })) << encoder;
   }
 }
 

@@ -30,7 +30,7 @@ struct Encoder {
   uint32_t experts_every = 0;  // layers; 0: no experts
   // libllama aborts on a model whose layers all have the window.
   uint32_t layers_min = 1;
-  uint32_t per_layer_width = 0;  // of what each layer gets of a token; 0: nothing
+  uint32_t per_layer_width = 0;   // of what each layer gets of a token; 0: nothing
   uint32_t position_buckets = 0;  // of T5, which counts distances in them
 };
 
@@ -194,8 +194,7 @@ Result<ModelRecipe> MakeEncoderRecipe(const ModelShape& wanted) {
     add("expert_count", uint32_t{4});
     add("expert_used_count", uint32_t{2});
   }
-  Metadata vocabulary =
-      shape.unigram ? UnigramVocabularyMetadata() : EncoderVocabularyMetadata();
+  Metadata vocabulary = shape.unigram ? UnigramVocabularyMetadata() : EncoderVocabularyMetadata();
   for (auto& entry : vocabulary) recipe.metadata.push_back(std::move(entry));
   return recipe;
 }

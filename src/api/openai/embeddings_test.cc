@@ -195,8 +195,8 @@ class ListsEmbedder final : public Embedder {
 TEST(EmbeddingsTogether, TheTextsOfARequestAreComputedAtOnce) {
   const FakeEngine engine{FakeEngineOptions{}};
   ListsEmbedder embedder;
-  const auto body = EmbeddingsBody(engine, &embedder, "m", R"({"input":["a","bc","def"]})",
-                                   [] { return false; });
+  const auto body =
+      EmbeddingsBody(engine, &embedder, "m", R"({"input":["a","bc","def"]})", [] { return false; });
   ASSERT_TRUE(body.has_value());
   EXPECT_EQ(embedder.lists, (std::vector<size_t>{3}));
   const Json answer = Json::parse(*body);

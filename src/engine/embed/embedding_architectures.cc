@@ -128,8 +128,9 @@ constexpr std::array<std::string_view, 118> kTried = {
 };
 
 constexpr std::array<std::string_view, 12> kEncoders = {
-    "bert",         "eurobert",    "gemma-embedding", "gemma-embedding2", "jina-bert-v2",   "jina-bert-v3",
-    "llama-embed",  "modern-bert", "neo-bert",        "nomic-bert",       "nomic-bert-moe", "t5encoder",
+    "bert",         "eurobert",     "gemma-embedding", "gemma-embedding2",
+    "jina-bert-v2", "jina-bert-v3", "llama-embed",     "modern-bert",
+    "neo-bert",     "nomic-bert",   "nomic-bert-moe",  "t5encoder",
 };
 
 }  // namespace
