@@ -36,6 +36,8 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
   make->add_flag("--rank", shape.ranks,
                  "Add the classification head that --reranking needs (qwen3, " +
                      JoinNames(KnownEncodersThatRank()) + " only)");
+  make->add_flag("--unigram", shape.unigram,
+                 "Give an encoder the kind of vocabulary that XLM-RoBERTa has, not BERT's");
   make->add_option("--quant", options->quant,
                    "Data type of the weights: " + JoinNames(KnownQuants()))
       ->capture_default_str();

@@ -30,19 +30,28 @@ struct Encoder {
   uint32_t experts_every = 0;  // layers; 0: no experts
   // libllama aborts on a model whose layers all have the window.
   uint32_t layers_min = 1;
+  uint32_t per_layer_width = 0;   // of what each layer gets of a token; 0: nothing
+  uint32_t position_buckets = 0;  // of T5, which counts distances in them
 };
 
-const std::array<Encoder, 9>& Encoders() {
-  static const std::array<Encoder, 9> table = {{
+const std::array<Encoder, 12>& Encoders() {
+  static const std::array<Encoder, 12> table = {{
       {.name = "bert", .pooling = kPoolingCls, .has_biases = true, .has_head = true},
       {.name = "eurobert", .rms_norm = true},
       {.name = "gemma-embedding", .rms_norm = true, .window_tokens = 64, .layers_min = 6},
+      {.name = "gemma-embedding2",
+       .rms_norm = true,
+       .window_tokens = 64,
+       .layers_min = 6,
+       .per_layer_width = 32},
       {.name = "jina-bert-v2", .has_biases = true, .has_head = true},
       {.name = "jina-bert-v3", .has_biases = true},
+      {.name = "llama-embed", .rms_norm = true},
       {.name = "modern-bert", .pooling = kPoolingCls, .has_head = true, .window_tokens = 64},
       {.name = "neo-bert", .pooling = kPoolingCls, .rms_norm = true, .has_head = true},
       {.name = "nomic-bert"},
       {.name = "nomic-bert-moe", .has_biases = true, .experts_every = 2},
+      {.name = "t5encoder", .rms_norm = true, .position_buckets = 32},
   }};
   return table;
 }
@@ -130,7 +139,9 @@ std::vector<std::string> KnownEncodersThatRank() {
 bool EncoderWantsTensor(const ModelShape& shape, std::string_view tensor) {
   if (tensor.starts_with("cls.")) return shape.ranks;
   if (tensor.ends_with(".scale") || tensor.ends_with(".input_scale")) return false;
-  if (tensor.starts_with("dense_") || tensor == "output.weight") return false;
+  if (tensor.starts_with("dense_") || tensor == "rope_freqs.weight") return false;
+  // EmbeddingGemma 2 has its last projection there, the others what writes text.
+  if (tensor == "output.weight") return shape.architecture == "gemma-embedding2";
   // Those of jina-embeddings-v2-base-code, which the other models do without.
   const auto contains = [&](std::string_view part) {
     return tensor.find(part) != std::string_view::npos;
@@ -171,12 +182,20 @@ Result<ModelRecipe> MakeEncoderRecipe(const ModelShape& wanted) {
   add("rope.freq_base", 1e4F);
   add("pooling_type", shape.ranks ? kEncoderPoolingRank : encoder.pooling);
   if (shape.window_tokens > 0) add("attention.sliding_window", shape.window_tokens);
+  if (encoder.per_layer_width > 0) {
+    add("embedding_length_per_layer_input", encoder.per_layer_width);
+    add("embedding_length_out", shape.width / 2);
+  }
+  if (encoder.position_buckets > 0) {
+    add("attention.relative_buckets_count", encoder.position_buckets);
+  }
   if (encoder.experts_every > 0) {
     add("moe_every_n_layers", encoder.experts_every);
     add("expert_count", uint32_t{4});
     add("expert_used_count", uint32_t{2});
   }
-  for (auto& entry : EncoderVocabularyMetadata()) recipe.metadata.push_back(std::move(entry));
+  Metadata vocabulary = shape.unigram ? UnigramVocabularyMetadata() : EncoderVocabularyMetadata();
+  for (auto& entry : vocabulary) recipe.metadata.push_back(std::move(entry));
   return recipe;
 }
 

@@ -279,6 +279,10 @@ Status CheckShape(const Architecture& architecture, const ModelShape& shape) {
   if (shape.train_context_tokens > 1U << 30) {
     return BadSize("train context", shape.train_context_tokens, "it must be at most 2^30 tokens");
   }
+  if (shape.unigram) {
+    return Fail(ErrorCode::kInvalidArgument, "only an encoder can have a unigram vocabulary: " +
+                                                 JoinNames(KnownEncoders()) + ".");
+  }
   if (shape.ranks && name != "qwen3") {
     return Fail(ErrorCode::kInvalidArgument, "a model that ranks can be made of qwen3, " +
                                                  JoinNames(KnownEncodersThatRank()) + ", not of " +

@@ -40,9 +40,10 @@ struct ModelShape {
   uint32_t heads = 0;          // attention heads, or state heads if there is no attention
   uint32_t window_tokens = 0;  // sliding window, for the architectures that have one
   uint32_t train_context_tokens = 0;
-  uint64_t seed = 1;    // of the weights
-  bool infill = false;  // adds infill tokens to the vocabulary
-  bool ranks = false;   // adds a classification head; see KnownEncodersThatRank, and qwen3
+  uint64_t seed = 1;     // of the weights
+  bool infill = false;   // adds infill tokens to the vocabulary
+  bool ranks = false;    // adds a classification head; see KnownEncodersThatRank, and qwen3
+  bool unigram = false;  // an encoder has the vocabulary of XLM-RoBERTa, not that of BERT
 };
 
 struct ModelRecipe {

@@ -5,6 +5,7 @@ namespace {
 
 // The token types by GGUF's numbers.
 constexpr int32_t kTypeNormal = 1;
+constexpr int32_t kTypeUnknown = 2;
 constexpr int32_t kTypeControl = 3;
 constexpr int32_t kTypeUserDefined = 4;
 
@@ -135,6 +136,43 @@ Metadata EncoderVocabularyMetadata() {
       {"tokenizer.ggml.eos_token_id", uint32_t{3}},
       {"tokenizer.ggml.seperator_token_id", uint32_t{3}},  // GGUF spells it so
       {"tokenizer.ggml.mask_token_id", uint32_t{4}},
+      {"tokenizer.ggml.add_bos_token", true},
+      {"tokenizer.ggml.add_eos_token", true},
+  };
+}
+
+Metadata UnigramVocabularyMetadata() {
+  const std::string begins = "\u2581";
+  std::vector<std::string> tokens = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
+  std::vector<int32_t> types(tokens.size(), kTypeControl);
+  types[3] = kTypeUnknown;
+  std::vector<float> scores(tokens.size(), 0.0F);
+  const auto add = [&](const std::string& text, float score) {
+    tokens.push_back(text);
+    types.push_back(kTypeNormal);
+    scores.push_back(score);
+  };
+  add(begins, -3);
+  for (const char* word : {"the", "of", "and", "to", "in", "is", "this", "that", "with", "for"}) {
+    add(begins + word, -4);
+  }
+  for (const char* end : {"ing", "ed", "er", "ly", "ion"}) add(end, -5);
+  for (char c = '!'; c <= '~'; ++c) add(std::string(1, c), -6);
+  return {
+      {"tokenizer.ggml.model", std::string("t5")},
+      {"tokenizer.ggml.pre", std::string("default")},
+      {"tokenizer.ggml.tokens", std::move(tokens)},
+      {"tokenizer.ggml.scores", std::move(scores)},
+      {"tokenizer.ggml.token_type", std::move(types)},
+      {"tokenizer.ggml.token_type_count", uint32_t{1}},
+      {"tokenizer.ggml.bos_token_id", uint32_t{0}},
+      {"tokenizer.ggml.padding_token_id", uint32_t{1}},
+      {"tokenizer.ggml.eos_token_id", uint32_t{2}},
+      {"tokenizer.ggml.seperator_token_id", uint32_t{2}},  // GGUF spells it so
+      {"tokenizer.ggml.unknown_token_id", uint32_t{3}},
+      {"tokenizer.ggml.mask_token_id", uint32_t{4}},
+      {"tokenizer.ggml.add_space_prefix", true},
+      {"tokenizer.ggml.remove_extra_whitespaces", true},
       {"tokenizer.ggml.add_bos_token", true},
       {"tokenizer.ggml.add_eos_token", true},
   };

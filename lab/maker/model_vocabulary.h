@@ -38,6 +38,10 @@ Metadata VocabularyMetadata(bool infill = false);
 // letter, digit and punctuation mark of ASCII, and some words. All else is [UNK].
 Metadata EncoderVocabularyMetadata();
 
+// The same with the kind of vocabulary and the special tokens of XLM-RoBERTa: pieces of text, each
+// with a score, of which the best sum is taken.
+Metadata UnigramVocabularyMetadata();
+
 // Returns the prompt of a rerank model for a query and a document, in the format of
 // Qwen3-Reranker's file: a text with {query} and {document}.
 std::string_view SyntheticRerankTemplate();

@@ -147,7 +147,8 @@ bool WantsTensor(std::string_view architecture, std::string_view tensor) {
 
 std::vector<float> MakeWeights(std::string_view architecture, std::string_view tensor,
                                size_t row_size, size_t rows, uint64_t seed) {
-  if (tensor == "output.weight") return MakeOutput(row_size, rows, seed);
+  const bool writes_text = tensor == "output.weight" && architecture != "gemma-embedding2";
+  if (writes_text) return MakeOutput(row_size, rows, seed);
   Random random(TensorSeed(tensor, seed));
   const Sample draw = DrawFor(architecture, tensor, row_size);
   std::vector<float> weights(row_size * rows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <span>
 #include <utility>
@@ -117,8 +118,29 @@ class TextReader {
     return {};
   }
 
+  // Appends the text of a message's content: a list of parts.
+  ApiResult<void> AddContent(const std::string& place, const Json& content, Tokens* tokens) const {
+    std::string text;
+    for (const Json& part : content) {
+      const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
+                           part.contains("text") && part["text"].is_string();
+      if (!is_text) {
+        return tl::unexpected(FieldError(
+            place + ".content",
+            "parts of the type 'text'; images and audio are taken as 'multimodal_data' beside "
+            "'prompt_string'"));
+      }
+      text += part["text"].text();
+    }
+    return AddText(engine_, tokens_max_, place, text, tokens);
+  }
+
   ApiResult<void> AddObject(const std::string& place, const Json& object, EmbeddingsText* text) {
     const FieldReader fields(object, "");
+    const Json* const content = fields.Find("content");
+    if (content != nullptr && content->is_array()) {
+      return AddContent(place, *content, &text->tokens);
+    }
     const Json* const words = fields.Find("prompt_string");
     const bool has_media = fields.Find("multimodal_data") != nullptr;
     if (!has_media && words != nullptr && words->is_string()) {
@@ -162,10 +184,9 @@ class TextReader {
   MediaReader files_{rules_};
 };
 
-// Returns the vectors of a text, whose media are encoded for it.
-Result<TextVectors> EmbedText(Embedder* embedder, const EmbeddingsText& text,
-                              const EmbeddingsMedia& media) {
-  if (text.media.empty()) return embedder->Embed(text.tokens);
+// Returns the vectors of a text with media, which are encoded for it.
+Result<TextVectors> EmbedWithMedia(Embedder* embedder, const EmbeddingsText& text,
+                                   const EmbeddingsMedia& media) {
   const TokenSpan tokens = text.tokens;
   std::map<const Medium*, EncodedPieces> rows;
   std::vector<TextPart> parts;
@@ -190,6 +211,29 @@ Result<TextVectors> EmbedText(Embedder* embedder, const EmbeddingsText& text,
   }
   parts.push_back({tokens.subspan(at)});
   return embedder->EmbedParts(parts);
+}
+
+// Appends the vectors of the texts from texts[vectors->size()] on: of one with media, or of all up
+// to the next one with media, which are computed together.
+Status EmbedNext(Embedder* embedder, std::span<const EmbeddingsText> texts,
+                 const EmbeddingsMedia& media, const std::function<bool()>& gone,
+                 std::vector<TextVectors>* vectors) {
+  texts = texts.subspan(vectors->size());
+  if (!texts.front().media.empty()) {
+    auto one = EmbedWithMedia(embedder, texts.front(), media);
+    if (!one) return tl::unexpected(one.error());
+    vectors->push_back(*std::move(one));
+    return {};
+  }
+  std::vector<TokenSpan> together;
+  for (const EmbeddingsText& text : texts) {
+    if (!text.media.empty()) break;
+    together.emplace_back(text.tokens);
+  }
+  auto all = embedder->EmbedAll(together, gone);
+  if (!all) return tl::unexpected(all.error());
+  std::move(all->begin(), all->end(), std::back_inserter(*vectors));
+  return {};
 }
 
 // The numbers in little-endian order, as OpenAI's API has them.
@@ -254,21 +298,21 @@ ApiResult<EmbeddedTexts> EmbedTexts(const Engine& engine, Embedder* embedder, co
   if (embedder == nullptr) {
     return tl::unexpected(
         ToApiError({ErrorCode::kUnsupported,
-                    "this server does not serve embeddings; start it with --embeddings"}));
+                    "this server does not serve embeddings; start it with --embeddings (a model "
+                    "that ranks has none: use /v1/rerank)"}));
   }
   TextReader reader(engine, embedder->tokens_max(), truncate, media, gone);
   const auto request = ParseEmbeddingsRequest(*embedder, body, &reader);
   if (!request) return tl::unexpected(request.error());
   EmbeddedTexts embedded;
   embedded.base64 = request->base64;
-  for (const EmbeddingsText& text : request->texts) {
+  while (embedded.texts.size() < request->texts.size()) {
     if (gone())
       return tl::unexpected(ToApiError({ErrorCode::kCancelled, "the client disconnected"}));
-    auto vectors = EmbedText(embedder, text, media);
-    if (!vectors) return tl::unexpected(ToApiError(vectors.error()));
-    embedded.tokens += text.tokens.size();
-    embedded.texts.push_back(*std::move(vectors));
+    const Status next = EmbedNext(embedder, request->texts, media, gone, &embedded.texts);
+    if (!next) return tl::unexpected(ToApiError(next.error()));
   }
+  for (const EmbeddingsText& text : request->texts) embedded.tokens += text.tokens.size();
   return embedded;
 }
 

@@ -44,10 +44,11 @@ ApiResult<EmbeddedTexts> EmbedTexts(const Engine& engine, Embedder* embedder, co
 
 // `input` is a text, tokens, or a list of either; a list that contains a number is one text, of
 // tokens and texts in this order. A text with media is an object with `prompt_string` and
-// `multimodal_data`, as in POST /completion. `encoding_format` is "float", or "base64" of
-// little-endian 32-bit floats. Special tokens in a text are parsed, as in llama-server. If
-// `embedder` is null, returns a 501 that names the flag; if it gives a vector for each token, a
-// 400. Polls `gone` between two texts; true cancels. Any thread.
+// `multimodal_data`, as in POST /completion; the content of a message, {"content": [{"type":
+// "text", "text": …}]}, is one text. `encoding_format` is "float", or "base64" of little-endian
+// 32-bit floats. Special tokens in a text are parsed, as in llama-server. If `embedder` is null,
+// returns a 501 that names the flag; if it gives a vector for each token, a 400. Polls `gone`
+// between two texts; true cancels. Any thread.
 ApiResult<std::string> EmbeddingsBody(const Engine& engine, Embedder* embedder,
                                       const std::string& model, std::string_view body,
                                       const std::function<bool()>& gone,

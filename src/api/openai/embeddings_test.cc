@@ -46,6 +46,21 @@ class EmbeddingsTest : public ::testing::Test {
   FakeEmbedder embedder_;
 };
 
+TEST_F(EmbeddingsTest, TheContentOfAMessageIsOneText) {
+  const auto body = Ask(R"({"input":[{"content":[{"type":"text","text":"ab"},)"
+                        R"({"type":"text","text":"c"}]},"de"]})");
+  ASSERT_TRUE(body.has_value()) << body.error().message;
+  const Json answer = Json::parse(*body);
+  EXPECT_EQ(answer["data"][0]["embedding"], Json::array({97, 99, 3}));
+  EXPECT_EQ(answer["data"][1]["embedding"], Json::array({100, 101, 2}));
+  for (const char* content : {R"([{"type":"image_url"}])", R"([{"text":"a"}])", R"(["a"])",
+                              R"([{"type":"text","text":1}])", R"("a")", "[]"}) {
+    const auto refused = Ask(R"({"input":{"content":)" + std::string(content) + "}}");
+    ASSERT_FALSE(refused.has_value()) << content;
+    EXPECT_EQ(refused.error().status, 400) << content;
+  }
+}
+
 TEST_F(EmbeddingsTest, TextsAndTokensAreTheSameInput) {
   for (const char* input : {R"("abc")", R"(["abc"])", "[97,98,99]", "[[97,98,99]]"}) {
     const auto body = Ask(R"({"input":)" + std::string(input) + "}");
@@ -159,6 +174,34 @@ class TwelveRowsDecoder final : public MediaDecoder {
     return decoded;
   }
 };
+
+// Notes how many texts come at once.
+class ListsEmbedder final : public Embedder {
+ public:
+  size_t size() const override { return 1; }
+  size_t tokens_max() const override { return 8; }
+  Result<TextVectors> Embed(TokenSpan tokens) override {
+    return TextVectors{{static_cast<float>(tokens.size())}};
+  }
+  Result<std::vector<TextVectors>> EmbedAll(std::span<const TokenSpan> texts,
+                                            const std::function<bool()>& gone) override {
+    lists.push_back(texts.size());
+    return Embedder::EmbedAll(texts, gone);
+  }
+
+  std::vector<size_t> lists;
+};
+
+TEST(EmbeddingsTogether, TheTextsOfARequestAreComputedAtOnce) {
+  const FakeEngine engine{FakeEngineOptions{}};
+  ListsEmbedder embedder;
+  const auto body =
+      EmbeddingsBody(engine, &embedder, "m", R"({"input":["a","bc","def"]})", [] { return false; });
+  ASSERT_TRUE(body.has_value());
+  EXPECT_EQ(embedder.lists, (std::vector<size_t>{3}));
+  const Json answer = Json::parse(*body);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(answer["data"][i]["embedding"], Json::array({i + 1}));
+}
 
 // Notes the parts that it was given: "text 2, rows 12".
 class PartsEmbedder final : public Embedder {

@@ -8,7 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -60,8 +62,26 @@ class Embedder {
   // implementation takes none.
   virtual Result<TextVectors> EmbedParts(std::span<const TextPart> parts);
 
+  // Returns the vectors of several texts, in their order, which may be computed together: then they
+  // may differ in their last bits from those that Embed returns. The same list of texts gives the
+  // same vectors. Polls `gone`; true: kCancelled. Other errors as in Embed.
+  virtual Result<std::vector<TextVectors>> EmbedAll(std::span<const TokenSpan> texts,
+                                                    const std::function<bool()>& gone);
+
   virtual TextCounts counts() const { return {}; }
 };
+
+inline Result<std::vector<TextVectors>> Embedder::EmbedAll(std::span<const TokenSpan> texts,
+                                                           const std::function<bool()>& gone) {
+  std::vector<TextVectors> vectors;
+  for (const TokenSpan& text : texts) {
+    if (gone && gone()) return Fail(ErrorCode::kCancelled, "the client disconnected");
+    auto one = Embed(text);
+    if (!one) return tl::unexpected(one.error());
+    vectors.push_back(*std::move(one));
+  }
+  return vectors;
+}
 
 inline Result<TextVectors> Embedder::EmbedParts(std::span<const TextPart> /*parts*/) {
   return Fail(ErrorCode::kUnsupported, "this model embeds no images and no recordings");

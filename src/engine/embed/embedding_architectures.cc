@@ -127,9 +127,10 @@ constexpr std::array<std::string_view, 118> kTried = {
     "xverse",
 };
 
-constexpr std::array<std::string_view, 9> kEncoders = {
-    "bert",        "eurobert", "gemma-embedding", "jina-bert-v2",   "jina-bert-v3",
-    "modern-bert", "neo-bert", "nomic-bert",      "nomic-bert-moe",
+constexpr std::array<std::string_view, 12> kEncoders = {
+    "bert",         "eurobert",     "gemma-embedding", "gemma-embedding2",
+    "jina-bert-v2", "jina-bert-v3", "llama-embed",     "modern-bert",
+    "neo-bert",     "nomic-bert",   "nomic-bert-moe",  "t5encoder",
 };
 
 }  // namespace

@@ -87,4 +87,12 @@ Result<TextVectors> LlamaEmbedder::EmbedParts(std::span<const TextPart> parts) {
   return vectors;
 }
 
+Result<std::vector<TextVectors>> LlamaEmbedder::EmbedAll(std::span<const TokenSpan> texts,
+                                                         const std::function<bool()>& gone) {
+  auto all = context_.PoolAll(texts, gone);
+  if (!all || !pools()) return all;
+  for (TextVectors& vectors : *all) Normalize(vectors.front());
+  return all;
+}
+
 }  // namespace cairn

@@ -4,6 +4,7 @@
 #ifndef CAIRN_ENGINE_LLAMA_EMBED_LLAMA_EMBEDDER_H_
 #define CAIRN_ENGINE_LLAMA_EMBED_LLAMA_EMBEDDER_H_
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -33,6 +34,8 @@ class LlamaEmbedder final : public Embedder {
   bool pools() const override { return context_.pools(); }
   Result<TextVectors> Embed(TokenSpan tokens) override;
   Result<TextVectors> EmbedParts(std::span<const TextPart> parts) override;
+  Result<std::vector<TextVectors>> EmbedAll(std::span<const TokenSpan> texts,
+                                            const std::function<bool()>& gone) override;
   TextCounts counts() const override { return context_.counts(); }
 
  private:

@@ -128,6 +128,41 @@ TEST(LlamaEncoder, EveryOneGivesTheVectorsOfLibllama) {
   }
 }
 
+// Texts of many lengths, one of them above the ubatch.
+TEST(LlamaEncoder, TextsThatComeTogetherHaveTheVectorsOfEachAlone) {
+  for (const std::string architecture : {"bert", "gemma-embedding", "modern-bert", "nomic-bert-moe",
+                                         "t5encoder", "qwen3", "gemma3", "lfm2"}) {
+    const LlamaOptions options = Options(test::MadeModel(architecture, 0, "f32"), 64);
+    const auto engine = Load(options);
+    ASSERT_NE(engine, nullptr);
+    std::vector<Tokens> texts;
+    for (const size_t words : {1u, 2u, 3u, 1u, 20u, 2u, 1u, 4u}) {
+      texts.push_back(TextOf(*engine, words));
+    }
+    texts.push_back({7});
+    const std::vector<TokenSpan> spans(texts.begin(), texts.end());
+    for (const char* pooling : {"mean", "last", "none"}) {
+      SCOPED_TRACE(architecture + " " + pooling);
+      const auto embedder = LlamaEmbedder::Make(*engine, options, pooling);
+      ASSERT_TRUE(embedder.has_value());
+      const auto together = (*embedder)->EmbedAll(spans, nullptr);
+      ASSERT_TRUE(together.has_value()) << together.error().message;
+      ASSERT_EQ(together->size(), texts.size());
+      for (size_t i = 0; i < texts.size(); ++i) {
+        const TextVectors alone = *(*embedder)->Embed(texts[i]);
+        ASSERT_EQ((*together)[i].size(), alone.size());
+        for (size_t j = 0; j < alone.size(); ++j) {
+          EXPECT_NEAR(Cosine((*together)[i][j], alone[j]), 1, 1e-5) << i << " " << j;
+        }
+      }
+      EXPECT_EQ(*(*embedder)->EmbedAll(spans, nullptr), *together);
+      EXPECT_EQ((*embedder)->counts().texts, 3 * texts.size());
+      EXPECT_EQ((*embedder)->EmbedAll(spans, [] { return true; }).error().code,
+                ErrorCode::kCancelled);
+    }
+  }
+}
+
 TEST(LlamaEncoder, PoolingIsThatOfTheFile) {
   const LlamaOptions options = Options(test::MadeModel("bert"));
   const auto engine = Load(options);
@@ -166,6 +201,27 @@ TEST(LlamaEncoder, AHeadGivesTheScoresOfLibllama) {
     EXPECT_NE(*score, *(*reranker)->Score(TextOf(*engine, 12)));
     std::filesystem::remove(path);
   }
+}
+
+TEST(LlamaEncoder, AUnigramVocabularySurroundsAndSeparatesTexts) {
+  ModelShape shape;
+  shape.architecture = "bert";
+  shape.width = 64;
+  shape.ranks = shape.unigram = true;
+  const std::string path =
+      testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_unigram.gguf";
+  ASSERT_TRUE(WriteModel(*MakeRecipe(shape), path, {"f16", {}}).has_value());
+  const LlamaOptions options = Options(path);
+  const auto engine = Load(options);
+  ASSERT_NE(engine, nullptr);
+  const Tokens text = *engine->Tokenize("the ing", true, false);
+  EXPECT_EQ(text, (Tokens{0, 6, 5, 16, 2}));  // <s> _the _ ing </s>
+  const auto reranker = LlamaReranker::Make(*engine, options);
+  ASSERT_TRUE(reranker.has_value()) << reranker.error().message;
+  EXPECT_EQ((*reranker)->layout().before, (Tokens{0}));
+  EXPECT_EQ((*reranker)->layout().after, (Tokens{2}));
+  EXPECT_TRUE((*reranker)->Score(text).has_value());
+  std::filesystem::remove(path);
 }
 
 TEST(LlamaEncoder, ATextAboveTheUbatchIsReadWhole) {

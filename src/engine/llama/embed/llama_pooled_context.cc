@@ -21,11 +21,22 @@ namespace {
 // more tokens than these is not kept for the next text.
 constexpr size_t kKeptRoom = 2048;
 
+// Each text that is computed with others takes a sequence of the context.
+constexpr size_t kTextsTogetherMax = 64;
+
 // Whether attention looks back alone, at what the context keeps of a text's earlier parts.
 bool LooksBack(const LlamaEngine& engine) {
   const ModelInfo& info = engine.info();
   if (IsEncoder(info.architecture)) return false;
   return ModelMetadata(engine.model(), info.architecture + ".attention.causal") != "false";
+}
+
+// Texts are computed together where attention is all that a token sees of others: libllama computes
+// states of the recurrent kind, and such a model's texts, one after the other.
+// It aborts on a context with more sequences than tokens of a ubatch.
+size_t TextsMax(const llama_model* model, size_t ubatch_tokens) {
+  const bool has_states = llama_model_is_recurrent(model) || llama_model_is_hybrid(model);
+  return has_states ? 1 : std::min(kTextsTogetherMax, ubatch_tokens);
 }
 
 // Returns the pooled vector of a text with media, whose tokens have these vectors.
@@ -50,6 +61,10 @@ Status StatusOf(int32_t decoded) {
               "libllama could not compute a vector of this text (" + std::to_string(decoded) + ")");
 }
 
+tl::unexpected<Error> NoVector() {
+  return Fail(ErrorCode::kInternal, "libllama computed no vector of this text");
+}
+
 // libllama has room for the logits of each token, and models that write text compute them, too.
 uint64_t RowBytes(const LlamaEngine& engine) {
   const uint64_t row = uint64_t{engine.info().vocab_size} * sizeof(float);
@@ -70,6 +85,7 @@ LlamaPooledContext::LlamaPooledContext(const LlamaEngine& engine, const LlamaOpt
       looks_back_(LooksBack(engine)),
       // Then the vector of a text's last part is that of the text.
       splits_(looks_back_ && pooling == LLAMA_POOLING_TYPE_LAST),
+      texts_max_(TextsMax(engine.model(), ubatch_tokens_)),
       memory_(MakeMemoryWatch(SystemMemorySources())) {}
 
 LlamaPooledContext::~LlamaPooledContext() = default;
@@ -121,7 +137,7 @@ Status LlamaPooledContext::MakeContext(size_t room, int pooling) {
   if (!params) return tl::unexpected(params.error());
   params->n_ctx = params->n_batch = params->n_ubatch = static_cast<uint32_t>(room);
   if (splits_) params->n_ubatch = static_cast<uint32_t>(ubatch_tokens_);
-  params->n_seq_max = 1;
+  params->n_seq_max = static_cast<uint32_t>(texts_max_);
   params->embeddings = true;
   params->pooling_type = static_cast<enum llama_pooling_type>(pooling);
   const LlamaErrorListener errors(options_.log);
@@ -131,15 +147,19 @@ Status LlamaPooledContext::MakeContext(size_t room, int pooling) {
                                        std::to_string(room) + " tokens" + errors.Because());
 }
 
-Status LlamaPooledContext::Compute(TokenSpan tokens, int32_t first) {
-  llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens.size()), 0, 1);
-  batch.n_tokens = static_cast<int32_t>(tokens.size());
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    batch.token[i] = tokens[i];
-    batch.pos[i] = first + static_cast<llama_pos>(i);
-    batch.n_seq_id[i] = 1;
-    batch.seq_id[i][0] = 0;
-    batch.logits[i] = 1;
+Status LlamaPooledContext::Compute(std::span<const TokenSpan> texts, int32_t first) {
+  size_t tokens = 0;
+  for (const TokenSpan& text : texts) tokens += text.size();
+  llama_batch batch = llama_batch_init(static_cast<int32_t>(tokens), 0, 1);
+  for (size_t sequence = 0; sequence < texts.size(); ++sequence) {
+    for (size_t i = 0; i < texts[sequence].size(); ++i) {
+      const int32_t at = batch.n_tokens++;
+      batch.token[at] = texts[sequence][i];
+      batch.pos[at] = first + static_cast<llama_pos>(i);
+      batch.n_seq_id[at] = 1;
+      batch.seq_id[at][0] = static_cast<llama_seq_id>(sequence);
+      batch.logits[at] = 1;
+    }
   }
   const int32_t failed = llama_decode(context_.get(), batch);
   llama_batch_free(batch);
@@ -155,24 +175,25 @@ Status LlamaPooledContext::ComputeRows(const EncodedPiece& piece, int32_t first)
   return StatusOf(failed);
 }
 
-Result<TextVectors> LlamaPooledContext::Vectors(size_t tokens, bool pooled) const {
+Result<TextVectors> LlamaPooledContext::TokenVectors(size_t begin, size_t end) const {
   TextVectors vectors;
-  const size_t count = pooled ? 1 : tokens;
-  for (size_t i = 0; i < count; ++i) {
-    const float* numbers = pooled
-                               ? llama_get_embeddings_seq(context_.get(), 0)
-                               : llama_get_embeddings_ith(context_.get(), static_cast<int32_t>(i));
-    if (numbers == nullptr) {
-      return Fail(ErrorCode::kInternal, "libllama computed no vector of this text");
-    }
+  for (size_t i = begin; i < end; ++i) {
+    const float* numbers = llama_get_embeddings_ith(context_.get(), static_cast<int32_t>(i));
+    if (numbers == nullptr) return NoVector();
     vectors.emplace_back(numbers, numbers + size_);
   }
   return vectors;
 }
 
-void LlamaPooledContext::Count(size_t tokens, double ms) {
+Result<TextVectors> LlamaPooledContext::PooledVector(int32_t sequence) const {
+  const float* numbers = llama_get_embeddings_seq(context_.get(), sequence);
+  if (numbers == nullptr) return NoVector();
+  return TextVectors{{numbers, numbers + size_}};
+}
+
+void LlamaPooledContext::Count(size_t texts, size_t tokens, double ms) {
   const std::lock_guard lock(counts_mutex_);
-  counts_ += {1, tokens, ms};
+  counts_ += {texts, tokens, ms};
 }
 
 TextCounts LlamaPooledContext::counts() const {
@@ -180,13 +201,35 @@ TextCounts LlamaPooledContext::counts() const {
   return counts_;
 }
 
-Result<TextVectors> LlamaPooledContext::PoolText(TokenSpan tokens) {
-  if (Status made = MakeRoom(tokens.size(), pooling_); !made) return tl::unexpected(made.error());
+size_t LlamaPooledContext::TextsTogether(std::span<const TokenSpan> texts) const {
+  size_t count = 1;
+  size_t tokens = texts.front().size();
+  while (count < std::min(texts.size(), texts_max_)) {
+    tokens += texts[count].size();
+    if (tokens > ubatch_tokens_) break;
+    ++count;
+  }
+  return count;
+}
+
+Status LlamaPooledContext::PoolTexts(std::span<const TokenSpan> texts,
+                                     std::vector<TextVectors>* vectors) {
+  size_t tokens = 0;
+  for (const TokenSpan& text : texts) tokens += text.size();
+  if (Status made = MakeRoom(tokens, pooling_); !made) return made;
   Forget();
   const double begin_ms = clock_.NowMs();
-  if (Status computed = Compute(tokens, 0); !computed) return tl::unexpected(computed.error());
-  Count(tokens.size(), clock_.NowMs() - begin_ms);
-  return Vectors(tokens.size(), pools());
+  if (Status computed = Compute(texts, 0); !computed) return computed;
+  Count(texts.size(), tokens, clock_.NowMs() - begin_ms);
+  size_t begin = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const size_t end = begin + texts[i].size();
+    auto one = pools() ? PooledVector(static_cast<int32_t>(i)) : TokenVectors(begin, end);
+    if (!one) return tl::unexpected(one.error());
+    vectors->push_back(*std::move(one));
+    begin = end;
+  }
+  return {};
 }
 
 Status LlamaPooledContext::CheckRows(std::span<const TextPart> parts) const {
@@ -224,16 +267,16 @@ Result<TextVectors> LlamaPooledContext::PoolWithRows(std::span<const TextPart> p
   for (const TextPart& part : parts) {
     if (part.size() == 0) continue;
     const Status computed =
-        part.rows != nullptr ? ComputeRows(*part.rows, first) : Compute(part.tokens, first);
+        part.rows != nullptr ? ComputeRows(*part.rows, first) : Compute({&part.tokens, 1}, first);
     if (!computed) return tl::unexpected(computed.error());
     first += static_cast<int32_t>(part.rows != nullptr ? part.rows->positions : part.size());
     if (splits_) continue;
-    auto vectors = Vectors(part.size(), false);
+    auto vectors = TokenVectors(0, part.size());
     if (!vectors) return vectors;
     all.insert(all.end(), vectors->begin(), vectors->end());
   }
-  Count(tokens, clock_.NowMs() - begin_ms);
-  return splits_ ? Vectors(1, true) : Pooled(all, pooling_);
+  Count(1, tokens, clock_.NowMs() - begin_ms);
+  return splits_ ? PooledVector(0) : Pooled(all, pooling_);
 }
 
 void LlamaPooledContext::Forget() {
@@ -242,9 +285,35 @@ void LlamaPooledContext::Forget() {
   }
 }
 
+Status LlamaPooledContext::CheckLength(size_t tokens) const {
+  if (tokens == 0) return Fail(ErrorCode::kInvalidArgument, "there is no text");
+  if (tokens <= tokens_max_) return {};
+  return Fail(ErrorCode::kTooLong, "a text of " + std::to_string(tokens) +
+                                       " tokens is too large; the context takes " +
+                                       std::to_string(tokens_max_));
+}
+
+Result<std::vector<TextVectors>> LlamaPooledContext::PoolAll(std::span<const TokenSpan> texts,
+                                                             const std::function<bool()>& gone) {
+  for (const TokenSpan& text : texts) {
+    if (Status fits = CheckLength(text.size()); !fits) return tl::unexpected(fits.error());
+  }
+  std::vector<TextVectors> vectors;
+  while (vectors.size() < texts.size()) {
+    if (gone && gone()) return Fail(ErrorCode::kCancelled, "the client disconnected");
+    const auto rest = texts.subspan(vectors.size());
+    const std::lock_guard lock(mutex_);
+    const Status pooled = PoolTexts(rest.first(TextsTogether(rest)), &vectors);
+    DropLargeRoom();
+    if (!pooled) return tl::unexpected(pooled.error());
+  }
+  return vectors;
+}
+
 Result<TextVectors> LlamaPooledContext::Pool(TokenSpan tokens) {
-  const TextPart whole{tokens};
-  return Pool(std::span(&whole, 1));
+  auto vectors = PoolAll({&tokens, 1}, nullptr);
+  if (!vectors) return tl::unexpected(vectors.error());
+  return std::move(vectors->front());
 }
 
 Result<TextVectors> LlamaPooledContext::Pool(std::span<const TextPart> parts) {
@@ -255,16 +324,16 @@ Result<TextVectors> LlamaPooledContext::Pool(std::span<const TextPart> parts) {
     has_rows = has_rows || part.rows != nullptr;
   }
   CHECK(has_rows || parts.size() == 1);
-  if (tokens == 0) return Fail(ErrorCode::kInvalidArgument, "there is no text");
-  if (tokens > tokens_max_) {
-    return Fail(ErrorCode::kTooLong, "a text of " + std::to_string(tokens) +
-                                         " tokens is too large; the context takes " +
-                                         std::to_string(tokens_max_));
-  }
+  if (!has_rows) return Pool(parts.front().tokens);
+  if (Status fits = CheckLength(tokens); !fits) return tl::unexpected(fits.error());
   const std::lock_guard lock(mutex_);
-  auto vectors = has_rows ? PoolWithRows(parts, tokens) : PoolText(parts.front().tokens);
-  if (room_ > std::max(kKeptRoom, ubatch_tokens_)) context_.reset();
+  auto vectors = PoolWithRows(parts, tokens);
+  DropLargeRoom();
   return vectors;
+}
+
+void LlamaPooledContext::DropLargeRoom() {
+  if (room_ > std::max(kKeptRoom, ubatch_tokens_)) context_.reset();
 }
 
 }  // namespace cairn

@@ -6,6 +6,11 @@
 // context has room for --ubatch-size tokens, and is made anew with more room for a longer text, if
 // the machine has the memory.
 //
+// Short texts that come together are computed together, each as a sequence of its own, up to
+// --ubatch-size tokens: a matrix that is read once for all of them. Then a vector may differ in its
+// last bits from that of the text alone, as a product of another size rounds otherwise. The same
+// texts in the same order give the same vectors.
+//
 // libllama pools the tokens of one batch, and a medium is a batch of its own. So where a text has
 // media, the vectors of its tokens are pooled here:
 //
@@ -19,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -50,6 +56,9 @@ class LlamaPooledContext {
   size_t tokens_max() const { return tokens_max_; }
   // Returns libllama's numbers unchanged. Errors as in Embedder::Embed.
   Result<TextVectors> Pool(TokenSpan tokens);
+  // The same of several texts, in their order. Polls `gone` before each batch; true: kCancelled.
+  Result<std::vector<TextVectors>> PoolAll(std::span<const TokenSpan> texts,
+                                           const std::function<bool()>& gone);
   // The same of a text with media.
   Result<TextVectors> Pool(std::span<const TextPart> parts);
   TextCounts counts() const;
@@ -63,16 +72,22 @@ class LlamaPooledContext {
   // Checks the memory for a context above --ubatch-size.
   Status CheckMemory(size_t room) const;
   Status MakeContext(size_t room, int pooling);
-  void Count(size_t tokens, double ms);
-  Result<TextVectors> PoolText(TokenSpan tokens);
+  void Count(size_t texts, size_t tokens, double ms);
+  Status CheckLength(size_t tokens) const;
+  // Returns how many of the first texts are computed together; at least one.
+  size_t TextsTogether(std::span<const TokenSpan> texts) const;
+  // Computes texts together and appends their vectors.
+  Status PoolTexts(std::span<const TokenSpan> texts, std::vector<TextVectors>* vectors);
   Status CheckRows(std::span<const TextPart> parts) const;
   Result<TextVectors> PoolWithRows(std::span<const TextPart> parts, size_t tokens);
   void Forget();
-  // Decodes the tokens as the context's positions from `first` on.
-  Status Compute(TokenSpan tokens, int32_t first);
+  void DropLargeRoom();
+  // Decodes the texts, each as a sequence of its own, from position `first` on.
+  Status Compute(std::span<const TokenSpan> texts, int32_t first);
   Status ComputeRows(const EncodedPiece& piece, int32_t first);
-  // Returns the vectors of the last `tokens` decoded tokens, or their pooled one if `pooled`.
-  Result<TextVectors> Vectors(size_t tokens, bool pooled) const;
+  // Returns the vectors of tokens of the last batch.
+  Result<TextVectors> TokenVectors(size_t begin, size_t end) const;
+  Result<TextVectors> PooledVector(int32_t sequence) const;
 
   llama_model* const model_;
   const LlamaOptions options_;
@@ -83,6 +98,7 @@ class LlamaPooledContext {
   const uint64_t row_bytes_;    // of the logits of a token
   const bool looks_back_;       // whether attention looks back alone
   const bool splits_;           // whether a text may be cut into ubatches
+  const size_t texts_max_;      // that are computed together
   const SteadyClock clock_;
   mutable std::mutex counts_mutex_;
   TextCounts counts_;                          // guarded by counts_mutex_
