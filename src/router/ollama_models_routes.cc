@@ -36,7 +36,7 @@ void AddEntries(const std::string& body, Json* models) {
   if (entry != nullptr) models->push_back(*entry);
 }
 
-HttpResponse ListModels(const RouterParts& parts, const HttpRequest& request) {
+HttpResponse ListOllamaModels(const RouterParts& parts, const HttpRequest& request) {
   const auto loaded = AskAll(parts, request, "/api/tags");
   Json models = Json::array();
   for (const ModelStatus& model : parts.models->List()) {
@@ -64,7 +64,7 @@ const ModelEntry* Find(const RouterParts& parts, const std::string& name) {
 }
 
 // Returns the model that the body names in `model` or `name`.
-ApiResult<const ModelEntry*> ModelOf(const RouterParts& parts, const HttpRequest& request) {
+ApiResult<const ModelEntry*> OllamaModelOf(const RouterParts& parts, const HttpRequest& request) {
   const auto body = ParseBody(request.body);
   if (!body) return tl::unexpected(body.error());
   const auto name = ReadOllamaModel(*body);
@@ -86,7 +86,7 @@ std::string_view FlagOf(const ModelEntry& model, std::string_view flag) {
   return {};
 }
 
-// What is known of a model that is not loaded.
+// Returns the description of a model that is not loaded.
 std::string ShowUnloaded(const ModelEntry& model) {
   const std::string unknown = "unknown";
   const Json entry = OllamaEntry({.name = model.name, .family = unknown});
@@ -105,7 +105,7 @@ std::string ShowUnloaded(const ModelEntry& model) {
 }
 
 HttpResponse Show(const RouterParts& parts, const HttpRequest& request) {
-  const auto model = ModelOf(parts, request);
+  const auto model = OllamaModelOf(parts, request);
   if (!model) return Refused(model.error());
   for (auto& lease : parts.models->UseReady()) {
     if (lease->name() == (*model)->name) return parts.proxy->Forward(request, std::move(lease));
@@ -114,7 +114,7 @@ HttpResponse Show(const RouterParts& parts, const HttpRequest& request) {
 }
 
 HttpResponse Pull(const RouterParts& parts, const HttpRequest& request) {
-  const auto model = ModelOf(parts, request);
+  const auto model = OllamaModelOf(parts, request);
   if (!model && model.error().status != 404) return Refused(model.error());
   ServedModel named;
   named.alias = NamesOf(parts.models->List());
@@ -157,7 +157,7 @@ void AddOllamaModelsRoutes(HttpServer* server, const RouterParts* parts) {
   server->Handle(
       "GET", "/api/version", [](const HttpRequest&) { return ToResponse(OllamaVersionBody()); },
       HttpAccess::kPublic);
-  add("GET", "/api/tags", ListModels, HttpAccess::kPublic);
+  add("GET", "/api/tags", ListOllamaModels, HttpAccess::kPublic);
   add("GET", "/api/ps", ListLoaded);
   add("POST", "/api/show", Show);
   add("POST", "/api/pull", Pull);

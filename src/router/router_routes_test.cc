@@ -305,10 +305,8 @@ TEST_F(RouterRoutes, AnEmptyRequestOfOllamasUnloadsItsModel) {
 }
 
 TEST_F(RouterRoutes, OnlyAdminsUnloadThroughOllamasApiWhereThereAreKeys) {
-  ApiKeys::Texts keys{.keys = {"a", "b"}};
-  Serve(4, keys);
-  const std::string unload = R"({"model":"qwen","keep_alive":0})";
-  EXPECT_EQ(Post("/api/generate", unload, "a").status, 403);
+  Serve(4, ApiKeys::Texts{.keys = {"a", "b"}});
+  EXPECT_EQ(Post("/api/chat", R"({"model":"qwen","keep_alive":0})", "a").status, 403);
 }
 
 TEST_F(RouterRoutes, ShowAModelByEachOfItsNames) {

@@ -29,7 +29,7 @@ class StreamEnd {
 
  private:
   enum class Api { kOpenAi, kMessages, kResponses, kOllama };
-  // What is behind each event.
+  // Returns the text behind each event.
   std::string_view event_end() const { return api_ == Api::kOllama ? "\n" : "\n\n"; }
   void Look(std::string_view events);
 

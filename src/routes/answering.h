@@ -1,5 +1,5 @@
-// What the routes of all APIs share: an answer's identity and its record, whole answers and
-// streams, and handlers that wait for the model.
+// The parts that the routes of all APIs share: an answer's identity and its record, whole answers
+// and streams, and handlers that wait for the model.
 
 #ifndef CAIRN_ROUTES_ANSWERING_H_
 #define CAIRN_ROUTES_ANSWERING_H_

@@ -49,8 +49,9 @@ HttpResponse ChatCompletions(const ChatService& service, Served& served,
   if (!chat) return ErrorResponse(chat.error());
   Begun begun = Begin("chatcmpl-", served, service, http_request, options.explain, &*chat);
   if (!streams) {
-    return WholeResponse(CollectChat(std::move(*chat), begun.identity, http_request.gone),
-                         *begun.record);
+    return WholeResponse(
+        CollectChat(std::move(*chat), begun.identity, http_request.gone, options.legacy_calls),
+        *begun.record);
   }
   const auto failure = FailureBeforeStream(served, http_request, chat->generation.get());
   if (failure) return ErrorResponse(*failure);

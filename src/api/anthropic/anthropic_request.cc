@@ -10,6 +10,7 @@
 #include "api/media/media_parts.h"
 #include "api/request/answer_format.h"
 #include "api/request/reasoning_request.h"
+#include "api/request/reference_fields.h"
 #include "api/request/stop_limits.h"
 #include "chat/text/text_parts.h"
 
@@ -448,6 +449,9 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
                                             const MediaRules& rules, GrammarCache* cache) {
   auto conversation = ParseMessagesConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
+  if (const auto fits = RefuseUnsupported(body, Reference::kMessages); !fits) {
+    return tl::unexpected(fits.error());
+  }
   ChatRequest request;
   request.conversation = std::move(*conversation);
   request.params = defaults;

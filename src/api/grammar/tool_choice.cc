@@ -74,12 +74,33 @@ ApiResult<ToolChoice> ReadChoice(const Json& choice) {
   return read;
 }
 
+// Chat's older form: "none", "auto", or the name of a function. It knows one call.
+ApiResult<ToolChoice> ReadFunctionChoice(const Json& choice) {
+  ToolChoice read;
+  read.several = false;
+  if (choice == "none") read.kind = Kind::kNone;
+  if (choice == "none" || choice == "auto") return read;
+  if (!choice.is_object()) {
+    return Refuse("function_call", "'none', 'auto', or an object with a 'name'");
+  }
+  auto name = StringAt(choice, "name");
+  if (!name) return Refuse("function_call.name", "a string");
+  read.kind = Kind::kRequired;
+  read.names = {*std::move(name)};
+  return read;
+}
+
 }  // namespace
 
 ApiResult<ToolChoice> ParseToolChoice(const Json& body) {
   FieldReader fields(body, "");
   ApiResult<ToolChoice> read = ToolChoice();
-  if (const Json* choice = fields.Find(kToolChoiceField)) read = ReadChoice(*choice);
+  const Json* const older = fields.Find("function_call");
+  if (const Json* choice = fields.Find(kToolChoiceField)) {
+    read = ReadChoice(*choice);
+  } else if (older != nullptr && fields.Find("functions") != nullptr) {
+    read = ReadFunctionChoice(*older);
+  }
   if (!read) return read;
   fields.Bool("parallel_tool_calls", &read->several);
   if (fields.error()) return tl::unexpected(*fields.error());

@@ -40,7 +40,8 @@ Json& MessageOf(const OllamaForm& form, Json* line) {
 }
 
 // Appends a call to `tool_calls`. One that was cut off is left out: it must not be executed.
-bool AddCall(const OllamaForm& form, const WholeAnswer::Call& call, size_t index, Json* message) {
+bool AddOllamaCall(const OllamaForm& form, const WholeAnswer::Call& call, size_t index,
+                   Json* message) {
   auto arguments = ParseLimitedJson(call.arguments.empty() ? "{}" : call.arguments, "arguments");
   if (!arguments || !arguments->is_object()) return false;
   const std::string id =
@@ -57,8 +58,8 @@ void AddLogprobs(std::span<const TokenLogprob> logprobs, Json* line) {
 }
 
 // Completes the last object.
-void AddEnd(const OllamaForm& form, const AnswerEnd& end, const Tokens& tokens,
-            const std::shared_ptr<const RequestRecord>& record, Json* line) {
+void AddOllamaEnd(const OllamaForm& form, const AnswerEnd& end, const Tokens& tokens,
+                  const std::shared_ptr<const RequestRecord>& record, Json* line) {
   const GenerationCost& cost = end.cost;
   (*line)["done"] = true;
   (*line)["done_reason"] = end.cut_off() ? "length" : "stop";
@@ -208,10 +209,10 @@ ApiResult<std::string> CollectOllama(StartedChat chat, const OllamaForm& form,
   if (!whole->reasoning.empty()) message["thinking"] = whole->reasoning;
   size_t calls = 0;
   for (const WholeAnswer::Call& call : whole->calls) {
-    if (AddCall(form, call, calls, &message)) ++calls;
+    if (AddOllamaCall(form, call, calls, &message)) ++calls;
   }
   AddLogprobs(whole->logprobs, &line);
-  AddEnd(form, whole->end, whole->tokens, record, &line);
+  AddOllamaEnd(form, whole->end, whole->tokens, record, &line);
   return ToText(line);
 }
 
@@ -264,14 +265,14 @@ void OllamaStream::EndCall(std::string* chunk) {
   const WholeAnswer::Call call = std::exchange(call_, {});
   if (call.name.empty()) return;
   Json line = Line(form_, "");
-  if (!AddCall(form_, call, calls_, &MessageOf(form_, &line))) return;
+  if (!AddOllamaCall(form_, call, calls_, &MessageOf(form_, &line))) return;
   ++calls_;
   AppendLine(std::move(line), chunk);
 }
 
 void OllamaStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
   Json line = Line(form_, "");
-  AddEnd(form_, *step.end, tokens_, record_, &line);
+  AddOllamaEnd(form_, *step.end, tokens_, record_, &line);
   AppendLine(std::move(line), chunk);
 }
 

@@ -18,7 +18,7 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t kTokensMax = int64_t{1} << 40;
+constexpr int64_t kOptionMax = int64_t{1} << 40;
 
 // The options that fix how Ollama loads a model.
 constexpr std::array<std::string_view, 6> kLoadNumbers = {"num_ctx",  "num_batch",  "num_gpu",
@@ -218,7 +218,7 @@ ApiResult<void> ReadAnswerOptions(const Json& body, ChatRequest* chat) {
   return {};
 }
 
-// What both requests have.
+// Parses the fields that both requests have.
 ApiResult<OllamaRequest> ReadShared(const Json& body, const GenerationParams& defaults,
                                     GrammarCache* cache) {
   OllamaRequest request;
@@ -302,12 +302,12 @@ ApiResult<GenerationParams> ReadOllamaOptions(const Json& body, const Generation
   FieldReader fields(*options, "options.");
   int64_t tokens_max = -1;
   // -1 and -2 are both no limit but the context's.
-  fields.Integer("num_predict", -2, kTokensMax, &tokens_max);
+  fields.Integer("num_predict", -2, kOptionMax, &tokens_max);
   if (tokens_max >= 0) params->tokens_max = static_cast<size_t>(tokens_max);
-  fields.Integer("num_keep", -1, kTokensMax, &params->keep_tokens);
+  fields.Integer("num_keep", -1, kOptionMax, &params->keep_tokens);
   for (const std::string_view name : kLoadNumbers) {
     int64_t unused = 0;
-    fields.Integer(name, -kTokensMax, kTokensMax, &unused);
+    fields.Integer(name, -kOptionMax, kOptionMax, &unused);
   }
   for (const std::string_view name : kLoadSwitches) {
     bool unused = false;

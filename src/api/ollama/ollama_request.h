@@ -36,7 +36,7 @@ struct OllamaRequest {
   ChatRequest chat = {};
   bool thinks = false;  // reasoning was asked for
 
-  // Of /api/generate: what goes around the template.
+  // These are of /api/generate; with any of them the prompt is not the template's alone.
   bool raw = false;         // the prompt is the text itself
   std::string suffix = {};  // the answer goes between the prompt and this
   Tokens context = {};      // those of earlier turns, as an answer returned them

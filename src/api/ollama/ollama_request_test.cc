@@ -212,10 +212,9 @@ TEST(OllamaRequest, AWrongFieldIsNamed) {
             "'messages[0].content' must be a string");
   EXPECT_EQ(ChatError(R"("model":"m","messages":[{"role":"user","images":"x"}])"),
             "'messages[0].images' must be a list of images as base64");
-  EXPECT_EQ(
-      ChatError(
-          R"("model":"m","messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":7}}]}])"),
-      "'messages[0].tool_calls[0].function.arguments' must be an object");
+  EXPECT_EQ(ChatError(R"("model":"m","messages":[{"role":"assistant","tool_calls":[)"
+                      R"({"function":{"arguments":7}}]}])"),
+            "'messages[0].tool_calls[0].function.arguments' must be an object");
 }
 
 TEST(OllamaRequest, ImagesStandBeforeTheText) {

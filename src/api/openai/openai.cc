@@ -12,14 +12,15 @@ namespace {
 
 // The API has no name for a cancelled answer, and clients know of "length" that a call in it may be
 // incomplete.
-std::string FinishReasonName(const AnswerEnd& end) {
+std::string FinishReasonName(const AnswerEnd& end, bool legacy_calls) {
   if (end.cut_off()) return "length";
-  return end.called_tools ? "tool_calls" : "stop";
+  if (!end.called_tools) return "stop";
+  return legacy_calls ? "function_call" : "tool_calls";
 }
 
 // Adds what a choice says of its answer's end.
-void AddEnd(const AnswerEnd& end, Json* choice) {
-  (*choice)["finish_reason"] = FinishReasonName(end);
+void AddEnd(const AnswerEnd& end, bool legacy_calls, Json* choice) {
+  (*choice)["finish_reason"] = FinishReasonName(end, legacy_calls);
   if (end.cancelled()) (*choice)["cancelled"] = true;
 }
 
@@ -48,12 +49,18 @@ Json ChatChunk(const AnswerIdentity& identity, size_t index, Json delta, Json fi
   return chunk;
 }
 
-Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer& whole) {
+Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer& whole,
+                 bool legacy_calls) {
   Json message = {{"role", "assistant"}, {"content", whole.content}};
   if (!whole.reasoning.empty()) message["reasoning_content"] = whole.reasoning;
   if (!whole.calls.empty()) {
     if (whole.content.empty()) message["content"] = nullptr;
+    if (legacy_calls) {
+      const WholeAnswer::Call& call = whole.calls.front();
+      message["function_call"] = {{"name", call.name}, {"arguments", call.arguments}};
+    }
     for (const WholeAnswer::Call& call : whole.calls) {
+      if (legacy_calls) break;
       message["tool_calls"].push_back(
           {{"id", CallId(identity, index, message["tool_calls"].size(), call.id)},
            {"type", "function"},
@@ -61,9 +68,22 @@ Json WholeChoice(const AnswerIdentity& identity, size_t index, const WholeAnswer
     }
   }
   Json choice = {{"index", index}, {"message", std::move(message)}};
-  AddEnd(whole.end, &choice);
+  AddEnd(whole.end, legacy_calls, &choice);
   if (!whole.logprobs.empty()) choice["logprobs"] = ChatLogprobsJson(whole.logprobs);
   return choice;
+}
+
+// In the older form of calls.
+Json LegacyDelta(const AnswerDelta& piece) {
+  if (piece.kind == AnswerDelta::Kind::kCallBegin) {
+    return {{"function_call", {{"name", piece.text}, {"arguments", ""}}}};
+  }
+  return {{"function_call", {{"arguments", piece.text}}}};
+}
+
+bool IsCall(const AnswerDelta& piece) {
+  return piece.kind == AnswerDelta::Kind::kCallBegin ||
+         piece.kind == AnswerDelta::Kind::kCallArguments;
 }
 
 Json Delta(const AnswerIdentity& identity, size_t index, const AnswerDelta& piece) {
@@ -88,7 +108,7 @@ Json Delta(const AnswerIdentity& identity, size_t index, const AnswerDelta& piec
 }  // namespace
 
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
-                                   const std::function<bool()>& gone) {
+                                   const std::function<bool()>& gone, bool legacy_calls) {
   const auto record = chat.record;
   const auto verbose = chat.verbose;
   const auto answers = CollectAnswers(std::move(chat), gone);
@@ -97,7 +117,7 @@ ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& ident
   body["choices"] = Json::array();
   GenerationCost cost;
   for (size_t i = 0; i < answers->size(); ++i) {
-    body["choices"].push_back(WholeChoice(identity, i, (*answers)[i]));
+    body["choices"].push_back(WholeChoice(identity, i, (*answers)[i], legacy_calls));
     AddAnswerCost(i, (*answers)[i].end.cost, &cost);
   }
   body["usage"] = UsageJson(cost);
@@ -161,7 +181,10 @@ void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
   }
   std::copy(step.logprobs.begin(), step.logprobs.end(), std::back_inserter(choice.logprobs));
   for (const AnswerDelta& piece : step.pieces) {
-    AppendChunk(step.answer, Delta(identity_, step.answer, piece), step.cost, chunk);
+    const bool legacy = options_.legacy_calls && IsCall(piece);
+    if (legacy && piece.call > 0) continue;
+    AppendChunk(step.answer, legacy ? LegacyDelta(piece) : Delta(identity_, step.answer, piece),
+                step.cost, chunk);
   }
   if (step.end) AppendEnd(step, chunk);
 }
@@ -169,7 +192,7 @@ void ChatStream::AppendStep(const AnswerStep& step, std::string* chunk) {
 void ChatStream::AppendEnd(const AnswerStep& step, std::string* chunk) {
   AddAnswerCost(step.answer, step.end->cost, &cost_);
   Json finish = ChatChunk(identity_, step.answer, Json::object(), nullptr);
-  AddEnd(*step.end, &finish["choices"][0]);
+  AddEnd(*step.end, options_.legacy_calls, &finish["choices"][0]);
   AddLogprobs(&choices_[step.answer], &finish["choices"][0]);
   if (step.all_ended && !options_.include_usage) AddTimings(&finish);
   AppendDataEvent(finish, chunk);

@@ -18,9 +18,10 @@
 
 namespace cairn {
 
-// Waits for all requested answers. Polls `gone` meanwhile; true cancels the request.
+// Waits for all requested answers. Polls `gone` meanwhile; true cancels the request. For
+// `legacy_calls` see AnswerOptions.
 ApiResult<std::string> CollectChat(StartedChat chat, const AnswerIdentity& identity,
-                                   const std::function<bool()>& gone);
+                                   const std::function<bool()>& gone, bool legacy_calls = false);
 
 // ChatStream: an answer as server-sent events. Used by one thread.
 //

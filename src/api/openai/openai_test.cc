@@ -217,5 +217,31 @@ TEST_F(OpenAiTest, AnEngineFailureIsAnErrorAndNotAnEmptyAnswer) {
   EXPECT_EQ(answer.error().status, 500);
 }
 
+TEST_F(OpenAiTest, CallsOfTheOlderFormAreFunctionCalls) {
+  const Json whole = Json::parse(*CollectChat(
+      Play(ThoughtTextAndTwoCalls()), kIdentity, [] { return false; },
+      /*legacy_calls=*/true))["choices"][0];
+  EXPECT_EQ(whole["message"]["function_call"]["name"], "weather");
+  EXPECT_EQ(whole["message"]["function_call"]["arguments"], R"({"city":"Rome"})");
+  EXPECT_FALSE(whole["message"].contains("tool_calls"));
+  EXPECT_EQ(whole["finish_reason"], "function_call");
+  ChatStream stream(Play(ThoughtTextAndTwoCalls()), kIdentity, {.legacy_calls = true});
+  std::string arguments;
+  std::string names;
+  std::string finish;
+  for (const std::string& event : Events(&stream)) {
+    if (event == "[DONE]") continue;
+    const Json choice = Json::parse(event)["choices"][0];
+    EXPECT_FALSE(choice["delta"].contains("tool_calls")) << event;
+    if (choice["finish_reason"].is_string()) finish = choice["finish_reason"].text();
+    const Json call = choice["delta"].value("function_call", Json::object());
+    names += call.value("name", Json("")).text();
+    arguments += call.value("arguments", Json("")).text();
+  }
+  EXPECT_EQ(names, "weather");
+  EXPECT_EQ(arguments, R"({"city":"Rome"})");
+  EXPECT_EQ(finish, "function_call");
+}
+
 }  // namespace
 }  // namespace cairn::openai_test

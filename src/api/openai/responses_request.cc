@@ -7,6 +7,7 @@
 #include "api/openai/response_items.h"
 #include "api/request/answer_format.h"
 #include "api/request/reasoning_request.h"
+#include "api/request/reference_fields.h"
 
 namespace cairn {
 namespace {
@@ -330,16 +331,6 @@ class ToolReader {
   Json shown_ = Json::array();
 };
 
-// Unsupported fields that would change the answer are errors, not ignored.
-void RefuseUnsupported(FieldReader* fields) {
-  if (fields->Find("conversation") != nullptr) {
-    fields->Fail("conversation", "absent: continue a response by 'previous_response_id'");
-  }
-  if (fields->Find("prompt") != nullptr) {
-    fields->Fail("prompt", "absent: this server stores no prompts; send 'instructions'");
-  }
-}
-
 // Returns the GBNF that the answer's text must match, from `text.format`; empty if it is free.
 ApiResult<std::string> ReadTextFormat(const Json& body, Loosened* loosened, GrammarCache* cache) {
   const Json* text = FieldReader(body, "").Find("text");
@@ -412,8 +403,10 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   MediaReader media(rules);
   auto read = ReadInput(body, history, &media, &chat.conversation);
   if (!read) return tl::unexpected(read.error());
+  if (read = RefuseUnsupported(body, Reference::kResponses); !read) {
+    return tl::unexpected(read.error());
+  }
   FieldReader fields(body, "");
-  RefuseUnsupported(&fields);
   CheckMetadata(&fields);
   ToolReader tools(&request);
   if (const Json* list = fields.Find("tools")) read = tools.Add(*list, "tools", "");

@@ -41,6 +41,8 @@ struct AnswerOptions {
   bool timings_per_token = false;  // each chunk of a stream has `timings`
   // `verbose`: OpenAI's answers have `__verbose`. Absent: as ChatServiceOptions::verbose says.
   std::optional<bool> verbose = {};
+  // `functions` in place of `tools`: a call is a `function_call`, and an answer shows one at most.
+  bool legacy_calls = false;
   bool explain = false;  // `cairn.explain`: tell what was reused and why not more
   // `lora`: adapters by their number, and the scales to apply them with; the others are not
   // applied. Absent: the server's, which POST /lora-adapters sets.

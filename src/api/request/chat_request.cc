@@ -10,6 +10,7 @@
 #include "api/request/answer_format.h"
 #include "api/request/prefill.h"
 #include "api/request/reasoning_request.h"
+#include "api/request/reference_fields.h"
 #include "api/request/stop_limits.h"
 #include "chat/text/limited_json.h"
 
@@ -415,6 +416,28 @@ void ReadLimits(FieldReader* fields, GenerationParams* params) {
   CheckStops(fields, "stop", params->stop_texts);
 }
 
+// Parses `tools`, or where there are none `functions`, their older form.
+ApiResult<Tools> ReadChatTools(FieldReader* fields) {
+  const Json* tools = fields->Find("tools");
+  const Json* functions = tools == nullptr ? fields->Find("functions") : nullptr;
+  const Json* list = tools != nullptr ? tools : functions;
+  if (list == nullptr) return Tools();
+  if (!list->is_array()) {
+    return tl::unexpected(FieldError(tools != nullptr ? "tools" : "functions", "a list"));
+  }
+  Json wrapped = Json::array();
+  for (size_t i = 0; functions != nullptr && i < functions->size(); ++i) {
+    const std::string place = ItemPlace("functions", i);
+    if (!(*functions)[i].is_object()) return tl::unexpected(FieldError(place, "an object"));
+    const auto name = NeededString((*functions)[i], place, "name");
+    if (!name) return tl::unexpected(name.error());
+    wrapped.push_back({{"type", "function"}, {"function", (*functions)[i]}});
+  }
+  auto made = Tools::Make(functions != nullptr ? std::move(wrapped) : *tools);
+  if (!made) return tl::unexpected(ToApiError(made.error()));
+  return *std::move(made);
+}
+
 }  // namespace
 
 ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& rules) {
@@ -431,13 +454,9 @@ ApiResult<Conversation> ParseConversation(const Json& body, const MediaRules& ru
     conversation.messages.push_back(std::move(*message));
   }
   LinkFunctionResults(&conversation.messages);
-  const Json* tools = fields.Find("tools");
-  if (tools != nullptr && !tools->is_array()) fields.Fail("tools", "a list");
-  if (tools != nullptr && tools->is_array()) {
-    auto made = Tools::Make(*tools);
-    if (!made) return tl::unexpected(ToApiError(made.error()));
-    conversation.tools = *std::move(made);
-  }
+  auto tools = ReadChatTools(&fields);
+  if (!tools) return tl::unexpected(tools.error());
+  conversation.tools = *std::move(tools);
   ReadTemplateKwargs(&fields, &conversation);
   ReadReasoningEffort(&fields, &conversation.reasoning);
   if (fields.error()) return tl::unexpected(*fields.error());
@@ -451,6 +470,9 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
                                         const MediaRules& rules, GrammarCache* cache) {
   auto conversation = ParseConversation(body, rules);
   if (!conversation) return tl::unexpected(conversation.error());
+  if (const auto fits = RefuseUnsupported(body, Reference::kChat); !fits) {
+    return tl::unexpected(fits.error());
+  }
   ChatRequest request;
   request.reuse = defaults.reuse;
   request.conversation = std::move(*conversation);
@@ -477,6 +499,8 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   request.tool_choice = std::move(*choice);
+  request.options.legacy_calls =
+      fields.Find("tools") == nullptr && fields.Find("functions") != nullptr;
   return request;
 }
 

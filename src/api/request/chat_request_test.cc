@@ -443,5 +443,33 @@ TEST(ChatRequest, AnyToolChoiceLeavesTheToolsInThePrompt) {
   }
 }
 
+TEST(ChatRequest, FunctionsAreToolsInTheirOlderForm) {
+  const auto parse = [](const std::string& fields) {
+    return ParseChatRequest(
+        Json::parse(R"({"messages":[{"role":"user","content":"hi"}],"functions":[{"name":"f",)"
+                    R"("description":"d","parameters":{"type":"object"}},{"name":"g"}])" +
+                    fields + "}"),
+        GenerationParams{});
+  };
+  const auto plain = parse("");
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_EQ(plain->conversation.tools.size(), 2u);
+  EXPECT_TRUE(plain->options.legacy_calls);
+  EXPECT_EQ(plain->tool_choice.kind, ToolChoice::Kind::kAuto);
+  const auto forced = parse(R"(,"function_call":{"name":"g"})");
+  EXPECT_EQ(forced->tool_choice.kind, ToolChoice::Kind::kRequired);
+  EXPECT_EQ(forced->tool_choice.names, std::vector<std::string>{"g"});
+  EXPECT_FALSE(forced->tool_choice.several);
+  EXPECT_EQ(parse(R"(,"function_call":"none")")->tool_choice.kind, ToolChoice::Kind::kNone);
+  EXPECT_EQ(parse(R"(,"function_call":"some")").error().message,
+            "'function_call' must be 'none', 'auto', or an object with a 'name'");
+  EXPECT_EQ(ParseChatRequest(Json::parse(R"({"messages":[{"role":"user","content":"x"}],
+                                             "functions":[7]})"),
+                             GenerationParams{})
+                .error()
+                .message,
+            "'functions[0]' must be an object");
+}
+
 }  // namespace
 }  // namespace cairn::chat_request_test

@@ -1,0 +1,82 @@
+#include "api/request/reference_fields.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace cairn {
+namespace {
+
+struct Unsupported {
+  Reference reference = Reference::kChat;
+  const char* field = "";
+  const char* why = "";
+};
+
+constexpr std::array<Unsupported, 10> kUnsupported = {{
+    {Reference::kChat, "audio", "this server's answers are texts"},
+    {Reference::kChat, "web_search_options", "this server searches nothing; offer a tool for it"},
+    {Reference::kResponses, "background", "a request is answered while its client waits"},
+    {Reference::kResponses, "conversation", "continue a response by 'previous_response_id'"},
+    {Reference::kResponses, "prompt", "this server stores no prompts; send 'instructions'"},
+    {Reference::kResponses, "context_management",
+     "this server shortens no conversation by request; send a shorter one"},
+    {Reference::kResponses, "top_logprobs",
+     "responses have no log-probabilities here; /v1/chat/completions has them"},
+    {Reference::kMessages, "container", "this server runs no code; offer a tool for it"},
+    {Reference::kMessages, "mcp_servers",
+     "this server connects to no others; let the client call their tools"},
+    {Reference::kMessages, "fallbacks", "this server has no other model to answer with"},
+}};
+
+bool IsNothing(const Json& value) {
+  if (value.is_null() || value == Json(false) || value == Json(0) || value == Json("")) return true;
+  return (value.is_array() || value.is_object()) && value.empty();
+}
+
+bool Lists(const Json* list, std::string_view text) {
+  return list != nullptr && list->is_array() &&
+         std::find(list->begin(), list->end(), Json(text)) != list->end();
+}
+
+// Anthropic's edits clear what the client does not want to see again. Old reasoning is left to the
+// template, which is asked for by "clear_thinking"; old results of tools are not cleared.
+void CheckEdits(const Json* management, FieldReader* fields) {
+  if (management == nullptr || !management->is_object()) return;
+  const Json* const edits = FieldReader(*management, "").Find("edits");
+  if (edits == nullptr || !edits->is_array()) return;
+  for (size_t i = 0; i < edits->size(); ++i) {
+    const Json type = (*edits)[i].is_object() ? (*edits)[i].value("type", Json()) : Json();
+    const bool known = type.is_string() && type.text().starts_with("clear_thinking");
+    if (known) continue;
+    return fields->Fail(ItemPlace("context_management.edits", i) + ".type",
+                        "'clear_thinking_20251015': this server clears nothing else by request; "
+                        "send a shorter conversation");
+  }
+}
+
+}  // namespace
+
+ApiResult<void> RefuseUnsupported(const Json& body, Reference reference) {
+  FieldReader fields(body, "");
+  for (const Unsupported& one : kUnsupported) {
+    const Json* const value = one.reference == reference ? fields.Find(one.field) : nullptr;
+    if (value == nullptr || IsNothing(*value)) continue;
+    fields.Fail(one.field, std::string("absent: ") + one.why);
+  }
+  if (reference == Reference::kChat && Lists(fields.Find("modalities"), "audio")) {
+    fields.Fail("modalities", "[\"text\"]: this server's answers are texts");
+  }
+  if (reference == Reference::kResponses &&
+      Lists(fields.Find("include"), "message.output_text.logprobs")) {
+    fields.Fail("include",
+                "without 'message.output_text.logprobs': responses have no log-probabilities "
+                "here; /v1/chat/completions has them");
+  }
+  if (reference == Reference::kMessages) CheckEdits(fields.Find("context_management"), &fields);
+  if (fields.error()) return tl::unexpected(*fields.error());
+  return {};
+}
+
+}  // namespace cairn
