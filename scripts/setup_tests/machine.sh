@@ -124,7 +124,7 @@ new_machine() {
   cp -r "$ROOT/scripts/setup.sh" "$ROOT/scripts/lib" "$BOX/now/tree/scripts/"
   cp -r "$ROOT/cmake" "$BOX/now/tree/"
   mkdir -p "$BOX/now/tree/src/engine"/{llama,media}
-  : >"$BOX/now/tree/src/engine/llama/made.cc"
+  echo '#include <llama.h>' >"$BOX/now/tree/src/engine/llama/made.cc"
   make_build_tools
   make_debian_tools
   offer libllama-dev 1.0
