@@ -365,7 +365,7 @@ Json RepeatedFields(const Json& body) {
   Json repeated = Json::object();
   for (const char* name : {"instructions", "metadata", "previous_response_id"}) {
     const Json* value = FieldReader(body, "").Find(name);
-    if (value != nullptr && *value != "") repeated[name] = *value;
+    if (value != nullptr && *value != Json("")) repeated[name] = *value;
   }
   if (const Json* text = FieldReader(body, "").Find("text")) {
     repeated["text"]["format"]["type"] = "text";

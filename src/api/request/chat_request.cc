@@ -433,7 +433,8 @@ ApiResult<Tools> ReadChatTools(FieldReader* fields) {
     if (!name) return tl::unexpected(name.error());
     wrapped.push_back({{"type", "function"}, {"function", (*functions)[i]}});
   }
-  auto made = Tools::Make(functions != nullptr ? std::move(wrapped) : *tools);
+  if (functions == nullptr) wrapped = *list;
+  auto made = Tools::Make(std::move(wrapped));
   if (!made) return tl::unexpected(ToApiError(made.error()));
   return *std::move(made);
 }
@@ -495,7 +496,7 @@ ApiResult<ChatRequest> ParseChatRequest(const Json& body, const GenerationParams
   if (!grammar) return tl::unexpected(grammar.error());
   request.grammar = std::move(*grammar);
   const Json* own = fields.Find("grammar");
-  request.grammar_is_format = own == nullptr || *own == "";
+  request.grammar_is_format = own == nullptr || *own == Json("");
   auto choice = ParseToolChoice(body);
   if (!choice) return tl::unexpected(choice.error());
   request.tool_choice = std::move(*choice);
