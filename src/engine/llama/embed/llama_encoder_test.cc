@@ -131,7 +131,7 @@ TEST(LlamaEncoder, EveryOneGivesTheVectorsOfLibllama) {
 // Texts of many lengths, one of them above the ubatch.
 TEST(LlamaEncoder, TextsThatComeTogetherHaveTheVectorsOfEachAlone) {
   for (const std::string architecture : {"bert", "gemma-embedding", "modern-bert", "nomic-bert-moe",
-                                         "t5encoder", "qwen3", "gemma3", "lfm2"}) {
+                                         "t5encoder", "qwen3", "gemma3", "llama", "lfm2"}) {
     const LlamaOptions options = Options(test::MadeModel(architecture, 0, "f32"), 64);
     const auto engine = Load(options);
     ASSERT_NE(engine, nullptr);

@@ -3,8 +3,10 @@
 #include <llama.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/check.h"
@@ -31,12 +33,13 @@ bool LooksBack(const LlamaEngine& engine) {
   return ModelMetadata(engine.model(), info.architecture + ".attention.causal") != "false";
 }
 
-// Texts are computed together where attention is all that a token sees of others: libllama computes
-// states of the recurrent kind, and such a model's texts, one after the other.
-// It aborts on a context with more sequences than tokens of a ubatch.
-size_t TextsMax(const llama_model* model, size_t ubatch_tokens) {
-  const bool has_states = llama_model_is_recurrent(model) || llama_model_is_hybrid(model);
-  return has_states ? 1 : std::min(kTextsTogetherMax, ubatch_tokens);
+// Several sequences at once were tried with all encoders and with these decoders; others might make
+// libllama end the process. It also does so with more sequences than tokens of a ubatch.
+size_t TextsMax(const std::string& architecture, size_t ubatch_tokens) {
+  constexpr std::array<std::string_view, 3> kDecoders = {"gemma3", "llama", "qwen3"};
+  const bool tried = IsEncoder(architecture) ||
+                     std::find(kDecoders.begin(), kDecoders.end(), architecture) != kDecoders.end();
+  return tried ? std::min(kTextsTogetherMax, ubatch_tokens) : 1;
 }
 
 // Returns the pooled vector of a text with media, whose tokens have these vectors.
@@ -85,7 +88,7 @@ LlamaPooledContext::LlamaPooledContext(const LlamaEngine& engine, const LlamaOpt
       looks_back_(LooksBack(engine)),
       // Then the vector of a text's last part is that of the text.
       splits_(looks_back_ && pooling == LLAMA_POOLING_TYPE_LAST),
-      texts_max_(TextsMax(engine.model(), ubatch_tokens_)),
+      texts_max_(TextsMax(engine.info().architecture, ubatch_tokens_)),
       memory_(MakeMemoryWatch(SystemMemorySources())) {}
 
 LlamaPooledContext::~LlamaPooledContext() = default;
