@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # Other names of routes that are attacked, and routes that take no text, or only a known name.
 NO_TEXT = {"/chat/completions", "/completions", "/embeddings", "/embedding", "/v1/rerank",
            "/v2/rerank", "/reranking", "/v1/reranking", "/models/load", "/models/unload",
-           "/lora-adapters", "/cairn/cache/flush", "/cairn/drain", "/cairn/cache/checkpoints/{id}",
+           "/lora-adapters", "/api/show", "/api/pull", "/api/push", "/api/create", "/api/copy",
+           "/api/blobs/{id}", "/cairn/cache/flush", "/cairn/drain", "/cairn/cache/checkpoints/{id}",
            "/v1/responses/{id}/cancel"}
 TINY = wire.Scale(text_bytes=64, connections=4, senders=1, repeat_s=0, hold_s=0.1, limit_s=5,
                   share=0.01)

@@ -168,6 +168,9 @@ ANTHROPIC = [
 
 INFILL = {"input_prefix": "a", "input_suffix": "b", "n_predict": 1}
 
+# The model's name is that of its file (run.py).
+OLLAMA = {"model": "qwen3.gguf", "options": {"num_predict": 1}}
+
 OTHERS = [
     Field("/v1/completions", "prompt", lambda t: {"prompt": t, "max_tokens": 1}),
     Field("/v1/completions", "text among tokens", lambda t: {"prompt": [5, t], "max_tokens": 1}),
@@ -180,6 +183,16 @@ OTHERS = [
     Field("/v1/messages", "stop_sequences",
           lambda t: {"messages": [USER], "max_tokens": 1, "stop_sequences": [t]}),
     Field("/v1/embeddings", "input", lambda t: {"input": t}),
+    Field("/api/chat", "user text",
+          lambda t: {**OLLAMA, "messages": [{"role": "user", "content": t}]}),
+    Field("/api/chat", "thinking",
+          lambda t: {**OLLAMA,
+                     "messages": [USER, {"role": "assistant", "content": "a", "thinking": t}, USER]}),
+    Field("/api/generate", "prompt", lambda t: {**OLLAMA, "prompt": t}),
+    Field("/api/generate", "system", lambda t: {**OLLAMA, "prompt": "a", "system": t}),
+    Field("/api/generate", "raw prompt", lambda t: {**OLLAMA, "prompt": t, "raw": True}),
+    Field("/api/embed", "input", lambda t: {**OLLAMA, "input": t, "truncate": False}),
+    Field("/api/embeddings", "prompt", lambda t: {**OLLAMA, "prompt": t}),
     Field("/rerank", "query", lambda t: {"query": t, "documents": ["a"]}),
     Field("/rerank", "document", lambda t: {"query": "a", "documents": [t]}),
     Field("/rerank", "text", lambda t: {"query": "a", "texts": [t]}),

@@ -112,8 +112,8 @@ class LlamaSampler final : public Sampler {
     for (size_t i = 0; i < logits.size(); ++i) candidates_[i] = CandidateOf(i, logits);
   }
 
-  // Of all candidates the chain would keep these: for a vocabulary of 50,000 tokens, making all
-  // took most of the time of a sample. Of equal logits, those of the lowest tokens stay.
+  // The chain would keep these and no others. For a vocabulary of 50,000 tokens, making all
+  // candidates took most of the time of a sample. Where logits are equal, the lowest tokens stay.
   void FillWithHighest(std::span<const float> logits) {
     const auto is_higher = [](const llama_token_data& a, const llama_token_data& b) {
       return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
