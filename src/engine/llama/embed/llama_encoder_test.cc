@@ -55,12 +55,11 @@ TextVectors Direct(const std::string& path, enum llama_pooling_type pooling, con
   params.embeddings = true;
   params.pooling_type = pooling;
   const LlamaContextPtr context(llama_init_from_model(model.get(), params));
-  Tokens text = tokens;
-  const auto count = static_cast<int32_t>(text.size());
+  const auto count = static_cast<int32_t>(tokens.size());
   llama_batch batch = llama_batch_init(count, 0, 1);
   batch.n_tokens = count;
   for (int32_t i = 0; i < count; ++i) {
-    batch.token[i] = text[static_cast<size_t>(i)];
+    batch.token[i] = tokens[static_cast<size_t>(i)];
     batch.pos[i] = i;
     batch.n_seq_id[i] = 1;
     batch.seq_id[i][0] = 0;
