@@ -189,6 +189,9 @@ llama_versions_lane() {
     say "llama-versions: nothing that sees libllama has changed"
   elif ! have cargo; then
     say "llama-versions: left out, because the sources come as crates and cargo is not here"
+  elif ! timeout 180 scripts/llama_versions.sh --fetch >"$WORDS_DIR/llama-sources.log" 2>&1; then
+    tail -n 3 "$WORDS_DIR/llama-sources.log"
+    say "llama-versions: left out, because the sources could not be fetched"
   else
     step llama-versions scripts/llama_versions.sh --compile
   fi

@@ -2,7 +2,8 @@
 # The engine's tests with a libllama built from the source of each version that Cairn is tried with, in a
 # copy of this tree for each, in build/llama-VERSION; then a server of each on the same folder of states:
 # it must take its own and leave the others'. Half an hour for each version on two cores; a second run
-# builds what changed. Usage: scripts/llama_versions.sh [--compile] [VERSION...]
+# builds what changed. Usage: scripts/llama_versions.sh [--fetch|--compile] [VERSION...]
+#   --fetch    only the sources of each version, for --compile
 #   --compile  only the engine's files, against the headers of each version: half a minute
 set -euo pipefail
 
@@ -79,32 +80,39 @@ try_states() {
   expect_cached "$1" some
 }
 
+fetch_headers() {
+  local source="build/llama-headers-$1"
+  if [[ -f "$source/llama.cpp/include/llama.h" ]]; then return 0; fi
+  rm -rf "$source"
+  mkdir -p "$source"
+  fetch_llama "$1" "$source"
+}
+
 # try_headers VERSION: the engine's files compile with them. The other libraries' are the prefix's.
 try_headers() {
   local source="build/llama-headers-$1" folders=()
-  if [[ ! -f "$source/llama.cpp/include/llama.h" ]]; then
-    rm -rf "$source"
-    mkdir -p "$source"
-    fetch_llama "$1" "$source"
-  fi
+  fetch_headers "$1"
   for folder in include ggml/include tools/mtmd; do folders+=("$source/llama.cpp/$folder"); done
   compile_engine "${folders[@]}" "$PREFIX/usr/include"
   say "The engine's files compile with libllama $1."
 }
 
 main() {
-  local version only_compiles=""
-  if [[ "${1:-}" == --compile ]]; then
-    only_compiles=1
+  local version only=""
+  if [[ "${1:-}" == --* ]]; then
+    only="$1"
     shift
   fi
   local versions=("$@")
   if [[ $# -eq 0 ]]; then versions=(0.7 0.8); fi
   mkdir -p build
-  if [[ -n "$only_compiles" ]]; then
-    for version in "${versions[@]}"; do try_headers "$version"; done
-    return 0
-  fi
+  case "$only" in
+    "") ;;
+    --fetch) for version in "${versions[@]}"; do fetch_headers "$version"; done ;;
+    --compile) for version in "${versions[@]}"; do try_headers "$version"; done ;;
+    *) fail "there is no $only; there are --fetch and --compile" ;;
+  esac
+  if [[ -n "$only" ]]; then return 0; fi
   for version in "${versions[@]}"; do try_version "$version"; done
   try_states "${versions[@]}"
   say "The engine's tests pass with libllama ${versions[*]}, and each takes its own states alone."
