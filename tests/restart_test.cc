@@ -171,8 +171,11 @@ TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
   ServeCached();
   const Json reply = Ask(FirstTurn());
   WaitUntilSaved();
+  // One after the other: a state without the segments before it would not do.
+  const double written = Metric("cairn_disk_written_total");
   std::swap(server_, other);
-  WaitUntil("it is taken in", [&] { return Metric("cairn_cache_discovered_total") > 0; });
+  WaitUntil("they are taken in",
+            [&] { return Metric("cairn_cache_discovered_total") >= written; });
   const Json next = Ask(NextTurn(FirstTurn(), reply));
   EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
