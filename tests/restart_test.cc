@@ -174,8 +174,7 @@ TEST_F(RestartTest, AServerGoesOnWithWhatAnotherOneReadMeanwhile) {
   // One after the other: a state without the segments before it would not do.
   const double written = Metric("cairn_disk_written_total");
   std::swap(server_, other);
-  WaitUntil("they are taken in",
-            [&] { return Metric("cairn_cache_discovered_total") >= written; });
+  WaitUntil("they are taken in", [&] { return Metric("cairn_cache_discovered_total") >= written; });
   const Json next = Ask(NextTurn(FirstTurn(), reply));
   EXPECT_LT(ReadTokens(next), kNewTokensMax) << server_->LastLines();
 }
