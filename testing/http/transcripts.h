@@ -109,9 +109,9 @@ class TranscriptsTest : public testing::Test {
   ~TranscriptsTest() override { StopServing(); }
 
   void Serve(const std::vector<std::string>& script, bool loaded = true,
-             std::vector<std::string> keys = {}) {
+             const std::vector<std::string>& keys = {}) {
     StopServing();
-    world_ = std::make_unique<World>(script, std::move(keys));
+    world_ = std::make_unique<World>(script, keys);
     if (slot_files_) world_->served.slot_files = &world_->slot_files;
     if (loaded) world_->served.service.store(&world_->service, std::memory_order_release);
     ASSERT_TRUE(world_->server.Bind());
@@ -149,7 +149,7 @@ class TranscriptsTest : public testing::Test {
  private:
   // All parts behind a server, in the order of construction.
   struct World {
-    World(const std::vector<std::string>& script, std::vector<std::string> keys)
+    World(const std::vector<std::string>& script, const std::vector<std::string>& keys)
         : engine(script),
           cache(CacheOptions{}, *MakePlacement("user-turns"), *MakeEviction("lru"), MakeRamStore()),
           scheduler(&engine, &cache, &clock, {}),
@@ -157,7 +157,7 @@ class TranscriptsTest : public testing::Test {
                                              engine.info().eos_text)),
           service(&engine, chat_template.get(), &scheduler),
           slot_files(&fs, &scheduler.slots(), &clock, SlotFilesOf(engine)),
-          server(Options(std::move(keys))) {
+          server(Options(keys)) {
       EXPECT_TRUE(fs.MakeFolders(kSlotFolder).has_value());
       served.model.alias = "m";
       served.model.version = "0";
@@ -165,7 +165,7 @@ class TranscriptsTest : public testing::Test {
       AddRoutes(&server, &served);
       AddPageRoutes(&server, kPage);
     }
-    static HttpServerOptions Options(std::vector<std::string> keys) {
+    static HttpServerOptions Options(const std::vector<std::string>& keys) {
       HttpServerOptions options;
       options.port = 0;
       options.error_body = HttpErrorBody;
