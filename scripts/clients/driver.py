@@ -1,4 +1,4 @@
-"""What a driver of a client is. Each file in drivers/ has one."""
+"""What a driver of a client is. The files in drivers/ have them."""
 
 import os
 import subprocess

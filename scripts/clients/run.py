@@ -27,7 +27,6 @@ import batches  # noqa: E402
 import matrix  # noqa: E402
 import pictures  # noqa: E402
 import table  # noqa: E402
-from drivers.ai_sdk import AiSdk  # noqa: E402
 from drivers.claude import Claude, ClaudeWithChangingHeader  # noqa: E402
 from drivers.cline import Cline  # noqa: E402
 from drivers.cn import Continue  # noqa: E402
@@ -37,7 +36,7 @@ from drivers.gptel import Gptel  # noqa: E402
 from drivers.kilo import Kilo  # noqa: E402
 from drivers.libraries import (LangChainOllama, OllamaPython, PydanticAi,  # noqa: E402
                                Smolagents, Strands)
-from drivers.ollama_js import OllamaJs  # noqa: E402
+from drivers.node_turns import AiSdk, OllamaJs  # noqa: E402
 from drivers.opencode import OpenCode, OpenCodeWithTwoModels  # noqa: E402
 from drivers.openhands import OpenHands  # noqa: E402
 from drivers.pi import Pi  # noqa: E402
