@@ -32,6 +32,11 @@ std::string NamesOf(const std::vector<ModelStatus>& models) {
   return names;
 }
 
+const ModelEntry* FindOllamaModel(const RouterParts& parts, const std::string& name) {
+  const ModelEntry* const model = parts.models->Find(name);
+  return model != nullptr ? model : parts.models->Find(WithoutLatest(name));
+}
+
 Result<const ModelEntry*> ModelFor(const RouterParts& parts, const HttpRequest& request) {
   NamedModel named = RequestModel(request.body);
   if (named.kind == NamedModel::Kind::kNoString) {
@@ -40,13 +45,11 @@ Result<const ModelEntry*> ModelFor(const RouterParts& parts, const HttpRequest& 
   if (named.name.empty()) named.name = ParamOf(request, "model");
   const auto models = parts.models->List();
   if (!named.name.empty()) {
-    const ModelEntry* model = parts.models->Find(named.name);
-    // Ollama's clients send the names of its lists.
-    if (model == nullptr && IsOllamaPath(request.path)) {
-      model = parts.models->Find(WithoutLatest(named.name));
-    }
+    const bool is_ollamas = IsOllamaPath(request.path);
+    const ModelEntry* const model =
+        is_ollamas ? FindOllamaModel(parts, named.name) : parts.models->Find(named.name);
     if (model != nullptr) return model;
-    if (IsOllamaPath(request.path)) {
+    if (is_ollamas) {
       return Fail(ErrorCode::kNotFound, NoOllamaModel(named.name, NamesOf(models)).message);
     }
     return Fail(ErrorCode::kNotFound,

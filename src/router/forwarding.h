@@ -21,6 +21,10 @@ std::string ParamOf(const HttpRequest& request, const char* name);
 // Returns the models' names, for messages.
 std::string NamesOf(const std::vector<ModelStatus>& models);
 
+// Returns the model that one of Ollama's clients names: they send the names of its lists. Null if
+// there is none.
+const ModelEntry* FindOllamaModel(const RouterParts& parts, const std::string& name);
+
 // Returns the model that the request is for.
 Result<const ModelEntry*> ModelFor(const RouterParts& parts, const HttpRequest& request);
 

@@ -58,18 +58,11 @@ HttpResponse ListLoaded(const RouterParts& parts, const HttpRequest& request) {
   return ToResponse(ToText({{"models", std::move(models)}}));
 }
 
-const ModelEntry* Find(const RouterParts& parts, const std::string& name) {
-  const ModelEntry* const model = parts.models->Find(name);
-  return model != nullptr ? model : parts.models->Find(WithoutLatest(name));
-}
-
 // Returns the model that the body names in `model` or `name`.
 ApiResult<const ModelEntry*> OllamaModelOf(const RouterParts& parts, const HttpRequest& request) {
-  const auto body = ParseBody(request.body);
-  if (!body) return tl::unexpected(body.error());
-  const auto name = ReadOllamaModel(*body);
+  const auto name = OllamaModelIn(request.body);
   if (!name) return tl::unexpected(name.error());
-  const ModelEntry* const model = Find(parts, *name);
+  const ModelEntry* const model = FindOllamaModel(parts, *name);
   if (model == nullptr) {
     return tl::unexpected(NoOllamaModel(*name, NamesOf(parts.models->List())));
   }
@@ -118,7 +111,7 @@ HttpResponse Pull(const RouterParts& parts, const HttpRequest& request) {
   if (!model && model.error().status != 404) return Refused(model.error());
   ServedModel named;
   named.alias = NamesOf(parts.models->List());
-  if (model) named.aliases = {(*model)->name, *ReadOllamaModel(*ParseBody(request.body))};
+  if (model) named.aliases = {(*model)->name, *OllamaModelIn(request.body)};
   return OllamaPullResponse(OllamaPullBody(named, request.body));
 }
 
@@ -135,7 +128,7 @@ std::optional<OllamaRequest> UnloadOf(const HttpRequest& request, bool is_chat) 
 HttpResponse Answer(const RouterParts& parts, const HttpRequest& request, bool is_chat) {
   const auto unload = UnloadOf(request, is_chat);
   if (!unload) return Forward(parts, request);
-  const ModelEntry* const model = Find(parts, unload->model);
+  const ModelEntry* const model = FindOllamaModel(parts, unload->model);
   if (model == nullptr) {
     return Refused(NoOllamaModel(unload->model, NamesOf(parts.models->List())));
   }

@@ -169,6 +169,12 @@ ApiResult<std::string> ReadOllamaModel(const Json& body) {
   return name;
 }
 
+ApiResult<std::string> OllamaModelIn(std::string_view body) {
+  const auto json = ParseBody(body);
+  if (!json) return tl::unexpected(json.error());
+  return ReadOllamaModel(*json);
+}
+
 ApiError NoOllamaModel(std::string_view name, std::string_view there) {
   return ToApiError(
       {ErrorCode::kNotFound,
@@ -226,9 +232,7 @@ bool Thinks(const ChatService& service) {
 
 ApiResult<std::string> OllamaShowBody(const ChatService& service, const ServedModel& served,
                                       const OllamaAbilities& abilities, std::string_view body) {
-  const auto json = ParseBody(body);
-  if (!json) return tl::unexpected(json.error());
-  const auto name = ReadOllamaModel(*json);
+  const auto name = OllamaModelIn(body);
   if (!name) return tl::unexpected(name.error());
   if (const auto there = CheckOllamaModel(served, *name); !there) {
     return tl::unexpected(there.error());
@@ -246,9 +250,7 @@ ApiResult<std::string> OllamaShowBody(const ChatService& service, const ServedMo
 }
 
 ApiResult<std::string> OllamaPullBody(const ServedModel& served, std::string_view body) {
-  const auto json = ParseBody(body);
-  if (!json) return tl::unexpected(json.error());
-  const auto name = ReadOllamaModel(*json);
+  const auto name = OllamaModelIn(body);
   if (!name) return tl::unexpected(name.error());
   if (const auto there = CheckOllamaModel(served, *name); !there) {
     ApiError error = there.error();

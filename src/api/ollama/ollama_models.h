@@ -37,6 +37,8 @@ std::string_view WithoutLatest(std::string_view name);
 
 // Returns the name in `model`, or in its older form `name`. A 400 if there is none.
 ApiResult<std::string> ReadOllamaModel(const Json& body);
+// The same of a body that has not been parsed.
+ApiResult<std::string> OllamaModelIn(std::string_view body);
 // The error of a name that no model has.
 ApiError NoOllamaModel(std::string_view name, std::string_view there);
 // Checks a name that a client sent. A server behind a router takes every name, because the router
