@@ -13,6 +13,7 @@
 #include "events/block_tree.h"
 #include "events/kv_event.h"
 #include "events/part_table.h"
+#include "events/pseudonymous_ids.h"
 #include "filled_cache.h"
 #include "made_engine.h"
 #include "sched/scheduler.h"
@@ -111,7 +112,8 @@ Result<std::vector<Row>> BenchEvents(const BenchSizes& sizes) {
   std::vector<Row> rows;
   MeasureEvents(sizes, engine->get(), "full", {}, &rows);
   MeasureEvents(tenth, engine->get(), "tenth", {}, &rows);
-  MeasureEvents(sizes, engine->get(), "full, secret", TokenIds("a secret of some length"), &rows);
+  MeasureEvents(sizes, engine->get(), "full, secret", PseudonymousIds("a secret of some length"),
+                &rows);
   return rows;
 }
 

@@ -1,6 +1,6 @@
 // BlockTree: the blocks of 64 tokens that resumable prefixes consist of, and the events by which
 // routers come to know the same set. A block is known by its hash, which covers the ids
-// (events/token_ids.h) of all tokens up to its end; so a prefix that several parts share is there
+// (tree/token_ids.h) of all tokens up to its end; so a prefix that several parts share is there
 // once.
 //
 //   ids    [0 … 64)[64 … 128)[128 … 192)           tiers that reach it
@@ -28,8 +28,8 @@
 
 #include "base/tokens.h"
 #include "events/kv_event.h"
-#include "events/prefix_change.h"
-#include "events/token_ids.h"
+#include "tree/prefix_change.h"
+#include "tree/token_ids.h"
 
 namespace cairn {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "events/prefix_change.h"
+#include "tree/prefix_change.h"
 
 namespace cairn {
 

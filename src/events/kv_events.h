@@ -13,7 +13,6 @@
 #ifndef CAIRN_EVENTS_KV_EVENTS_H_
 #define CAIRN_EVENTS_KV_EVENTS_H_
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,8 +28,9 @@
 #include "events/block_tree.h"
 #include "events/event_sockets.h"
 #include "events/part_table.h"
-#include "events/prefix_change.h"
-#include "events/token_ids.h"
+#include "tree/prefix_change.h"
+#include "tree/published_prefixes.h"
+#include "tree/token_ids.h"
 
 namespace cairn {
 
@@ -49,16 +49,6 @@ struct KvEventsOptions {
   double batch_ms = 100;
   double quiet_ms = 10'000;
   LogSink log = {};  // may be empty; called by the thread
-};
-
-// Counters since the start, and the present number of published blocks.
-struct KvEventsStats {
-  uint64_t batches = 0;
-  uint64_t stored_blocks = 0;
-  uint64_t removed_blocks = 0;
-  uint64_t resets = 0;   // logs that were full
-  uint64_t replays = 0;  // requests for earlier batches
-  std::array<size_t, kPrefixTiers> blocks = {};
 };
 
 // EventLog: the batches that were published since a begin, for consumers that missed some. It never
@@ -81,7 +71,7 @@ class EventLog {
   size_t bytes_ = 0;
 };
 
-class KvEvents final : public PrefixWatcher {
+class KvEvents final : public PrefixWatcher, public PublishedPrefixes {
  public:
   // Errors as in EventSockets::Bind.
   static Result<std::unique_ptr<KvEvents>> Start(const KvEventsOptions& options);
@@ -92,8 +82,8 @@ class KvEvents final : public PrefixWatcher {
 
   void OnChanges(std::vector<PrefixChange> changes) override;
 
-  KvEventsStats stats() const;
-  const TokenIds& ids() const { return options_.ids; }
+  KvEventsStats stats() const override;
+  const TokenIds& ids() const override { return options_.ids; }
   const std::string& events_endpoint() const { return events_endpoint_; }
   const std::string& replay_endpoint() const { return replay_endpoint_; }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "events/pseudonymous_ids.h"
 #include "testing/events/zmq_consumer.h"
 
 namespace cairn::kv_events_test {
@@ -274,7 +275,7 @@ std::string Packed(TokenSpan tokens) {
 
 // The stream of 1,000 prompts of random tokens: no four of their tokens in a row are in it.
 TEST_F(KvEventsTest, NoTokenIsInAPseudonymousStream) {
-  options_.ids = TokenIds("a secret of some length");
+  options_.ids = PseudonymousIds("a secret of some length");
   Start();
   std::mt19937_64 random(1);
   std::vector<Tokens> prompts;

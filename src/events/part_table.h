@@ -1,4 +1,4 @@
-// PartTable: the parts that the scheduler reports (events/prefix_change.h), as reaches in a tree of
+// PartTable: the parts that the scheduler reports (tree/prefix_change.h), as reaches in a tree of
 // blocks. A part whose bytes are useless without its base lies in the slower tier of both:
 //
 //   segment, memory ── segment, disk ── checkpoint, memory        the checkpoint is reached on disk
@@ -16,7 +16,7 @@
 #include <unordered_set>
 
 #include "events/block_tree.h"
-#include "events/prefix_change.h"
+#include "tree/prefix_change.h"
 
 namespace cairn {
 

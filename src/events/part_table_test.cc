@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "events/pseudonymous_ids.h"
 #include "testing/base/played_share.h"
 #include "testing/events/event_consumer.h"
 
@@ -180,14 +181,14 @@ TEST_F(PartTableTest, TheWholeSetCanBePublishedAnew) {
 }
 
 TEST(PartTable, APseudonymousSetHasNoTokenOfTheCache) {
-  BlockTree tree{TokenIds("a secret")};
+  BlockTree tree{PseudonymousIds("a secret")};
   PartTable parts(&tree);
   Tokens tokens(640);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<Token>(1000 + i);
   parts.Apply(PutOf(1, tokens));
   const std::vector<KvEvent> events = tree.NextEvents(SIZE_MAX);
   ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0].token_ids, TokenIds("a secret").Of(tokens));
+  EXPECT_EQ(events[0].token_ids, PseudonymousIds("a secret").Of(tokens));
 }
 
 // Parts as the scheduler reports them, against plain lists of tokens.

@@ -26,9 +26,9 @@
 #include "api/service/chat_service.h"
 #include "base/clock.h"
 #include "engine/embed/embedder.h"
-#include "events/kv_events.h"
 #include "http/server.h"
 #include "sched/slot_files.h"
+#include "tree/published_prefixes.h"
 
 namespace cairn {
 
@@ -43,12 +43,12 @@ struct Served {
   Embedder* embedder = nullptr;  // null: not configured
   // Returns the rows of a medium in a text to embed. Empty without a projector. Any thread.
   std::function<Result<EncodedPieces>(NamespaceId key, const Medium& medium)> encode_medium;
-  const Rerank* rerank = nullptr;       // null: not configured
-  InfillOptions infill;                 // without tokens, /infill answers 501
-  const KvEvents* kv_events = nullptr;  // null: none are published
-  SlotFiles* slot_files = nullptr;      // null: slots are not saved to files
-  bool shows_slots = true;              // false: GET /slots answers 501
-  size_t cache_beside_bytes = 0;        // the part of --cache-ram that is not the prefix cache's
+  const Rerank* rerank = nullptr;                // null: not configured
+  InfillOptions infill;                          // without tokens, /infill answers 501
+  const PublishedPrefixes* kv_events = nullptr;  // null: none are published
+  SlotFiles* slot_files = nullptr;               // null: slots are not saved to files
+  bool shows_slots = true;                       // false: GET /slots answers 501
+  size_t cache_beside_bytes = 0;  // the part of --cache-ram that is not the prefix cache's
   GenerationParams defaults;
   // The grammar (GBNF) for requests that set none; empty: unconstrained.
   std::string grammar;

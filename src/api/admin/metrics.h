@@ -13,8 +13,8 @@
 #include "api/record/explanation.h"
 #include "chat/spans/spans.h"
 #include "engine/embed/embedder.h"
-#include "events/kv_events.h"
 #include "sched/scheduler.h"
+#include "tree/published_prefixes.h"
 
 namespace cairn {
 

@@ -1,7 +1,7 @@
 // The tokens of requests, for routers: POST /v1/chat/completions/render, /v1/completions/render,
 // /v1/messages/render and /v1/responses/render, as vLLM answers them. They take the body of the
 // request itself and return the tokens that the server would compute, under the ids of the KV
-// events (events/token_ids.h). A router compares both and sends the request where most of them are.
+// events (tree/token_ids.h). A router compares both and sends the request where most of them are.
 //
 //   {"request_id": "…", "token_ids": [1, 2, …], "model": "…", "stream": false}
 //
@@ -20,8 +20,8 @@
 #include "api/api_error.h"
 #include "api/openai/stored_responses.h"
 #include "api/service/chat_service.h"
-#include "events/token_ids.h"
 #include "sched/request/generation_request.h"
+#include "tree/token_ids.h"
 
 namespace cairn {
 

@@ -13,7 +13,6 @@
 #include "base/provenance.h"
 #include "base/tokens.h"
 #include "cache/resume.h"
-#include "events/prefix_change.h"
 #include "policy/answer_pace.h"
 #include "sched/answer/request_observer.h"
 #include "sched/draft/draft_options.h"
@@ -21,6 +20,7 @@
 #include "sched/request/idle_work.h"
 #include "sched/request/prefetch_budget.h"
 #include "sched/request/remote_lookup.h"
+#include "tree/prefix_change.h"
 
 namespace cairn {
 

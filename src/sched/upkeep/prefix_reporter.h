@@ -1,4 +1,4 @@
-// PrefixReporter: reports to a PrefixWatcher (events/prefix_change.h) how the prefixes change that
+// PrefixReporter: reports to a PrefixWatcher (tree/prefix_change.h) how the prefixes change that
 // the next prompt can resume from. Each kind of memory has its own:
 //
 //   every model               the contents of slots
@@ -21,8 +21,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "events/prefix_change.h"
 #include "sched/context/scheduler_context.h"
+#include "tree/prefix_change.h"
 
 namespace cairn {
 

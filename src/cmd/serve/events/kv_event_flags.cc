@@ -12,6 +12,7 @@
 #include "base/number_text.h"
 #include "base/read_file.h"
 #include "cmd/serve/base/key_flags.h"
+#include "events/pseudonymous_ids.h"
 
 namespace cairn {
 namespace {
@@ -156,7 +157,7 @@ Result<KvEventsOptions> ToKvEventsOptions(const KvEventOptions& options,
   if (!options.secret_file.empty()) {
     const auto secret = ReadSecret(options.secret_file);
     if (!secret) return tl::unexpected(secret.error());
-    to.ids = TokenIds(*secret);
+    to.ids = PseudonymousIds(*secret);
   }
   return to;
 }

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "events/pseudonymous_ids.h"
 #include "testing/cmd/parsed_flags.h"
 
 namespace cairn {
@@ -104,7 +105,7 @@ TEST_F(KvEventSecret, IsReadWithoutTheEndOfItsLineAndNeverRepeated) {
   const Tokens prompt = {1, 2, 3};
   const auto options = Options(flags + FileWith("a secret of some length\n"));
   ASSERT_TRUE(options.has_value());
-  EXPECT_EQ(options->ids.Of(prompt), TokenIds("a secret of some length").Of(prompt));
+  EXPECT_EQ(options->ids.Of(prompt), PseudonymousIds("a secret of some length").Of(prompt));
   const std::string short_one = Refused(flags + FileWith("xyzzy \n"));
   EXPECT_NE(short_one.find("16"), std::string::npos);
   EXPECT_EQ(short_one.find("xyzzy"), std::string::npos);

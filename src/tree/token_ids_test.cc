@@ -1,4 +1,4 @@
-#include "events/token_ids.h"
+#include "tree/token_ids.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,8 @@
 
 namespace cairn {
 namespace {
+
+constexpr Bits128 kKey = {7, 9};
 
 // OpenSSL's SIPHASH of 16 bytes, of the key 00 01 … 0f and the message 00 01 … 13.
 TEST(TokenIds, SipHashIsTheOneThatOthersCompute) {
@@ -23,7 +25,7 @@ TEST(TokenIds, TokensAreTheirOwnIdsWithoutASecret) {
 }
 
 TEST(TokenIds, PseudonymsAgreeAsFarAsTheTokensDo) {
-  const TokenIds ids("a secret");
+  const TokenIds ids(kKey);
   const std::vector<uint32_t> a = ids.Of(Tokens{1, 2, 3, 4, 5});
   const std::vector<uint32_t> b = ids.Of(Tokens{1, 2, 9, 4, 5});
   ASSERT_EQ(a.size(), 5u);
@@ -33,7 +35,7 @@ TEST(TokenIds, PseudonymsAgreeAsFarAsTheTokensDo) {
 }
 
 TEST(TokenIds, ASequenceInPartsHasTheIdsOfTheWhole) {
-  const TokenIds ids("a secret");
+  const TokenIds ids(kKey);
   const Tokens prompt = {5, 4, 3, 2, 1, 0};
   std::vector<uint32_t> parts;
   const TokenIds::State middle = ids.Append({}, TokenSpan(prompt).first(2), &parts);
@@ -42,14 +44,14 @@ TEST(TokenIds, ASequenceInPartsHasTheIdsOfTheWhole) {
 }
 
 TEST(TokenIds, OneTokenRepeatedHasManyPseudonyms) {
-  const std::vector<uint32_t> ids = TokenIds("a secret").Of(Tokens(1000, 7));
+  const std::vector<uint32_t> ids = TokenIds(kKey).Of(Tokens(1000, 7));
   EXPECT_GT(std::set<uint32_t>(ids.begin(), ids.end()).size(), 990u);
 }
 
-TEST(TokenIds, AnotherSecretMakesOtherPseudonyms) {
+TEST(TokenIds, AnotherKeyMakesOtherPseudonyms) {
   const Tokens prompt = {1, 2, 3};
-  EXPECT_NE(TokenIds("a secret").Of(prompt), TokenIds("another").Of(prompt));
-  EXPECT_EQ(TokenIds("a secret").Of(prompt), TokenIds("a secret").Of(prompt));
+  EXPECT_NE(TokenIds(kKey).Of(prompt), TokenIds(Bits128{8, 9}).Of(prompt));
+  EXPECT_EQ(TokenIds(kKey).Of(prompt), TokenIds(kKey).Of(prompt));
 }
 
 }  // namespace

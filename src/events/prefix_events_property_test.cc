@@ -261,13 +261,13 @@ Totals PlayMany(uint64_t first, uint64_t count, bool with_disk,
   return totals;
 }
 
-TEST(PrefixReporterProperty, AConsumerKnowsWhatPromptsCanResumeFrom) {
+TEST(PrefixEventsProperty, AConsumerKnowsWhatPromptsCanResumeFrom) {
   const Totals totals = PlayMany(1, 200, false, [](Schedule* s) { s->warms = s->seed % 3 == 0; });
   EXPECT_GT(totals.compared, Played(500));
   EXPECT_GT(totals.resumed, Played(200));
 }
 
-TEST(PrefixReporterProperty, AConsumerKnowsWhatASmallCacheEvicts) {
+TEST(PrefixEventsProperty, AConsumerKnowsWhatASmallCacheEvicts) {
   const Totals totals = PlayMany(1001, 200, false, [](Schedule* s) {
     s->ram_bytes_max = 20'000 + s->seed % 5 * 10'000;
     s->cells = s->seed % 2 == 0 ? 3000 : 0;
@@ -275,19 +275,19 @@ TEST(PrefixReporterProperty, AConsumerKnowsWhatASmallCacheEvicts) {
   EXPECT_GT(totals.compared, Played(500));
 }
 
-TEST(PrefixReporterProperty, AConsumerKnowsWhatMovesBetweenMemoryAndDisk) {
+TEST(PrefixEventsProperty, AConsumerKnowsWhatMovesBetweenMemoryAndDisk) {
   const Totals totals = PlayMany(
       2001, 200, true, [](Schedule* s) { s->ram_bytes_max = s->seed % 3 == 0 ? 1 << 20 : 40'000; });
   EXPECT_GT(totals.compared, Played(500));
   EXPECT_GT(totals.on_disk, Played(500));
 }
 
-TEST(PrefixReporterProperty, AConsumerKnowsWhatAFailingEngineLoses) {
+TEST(PrefixEventsProperty, AConsumerKnowsWhatAFailingEngineLoses) {
   const Totals totals = PlayMany(3001, 100, false, [](Schedule* s) { s->failing_per_mille = 20; });
   EXPECT_GT(totals.compared, Played(200));
 }
 
-TEST(PrefixReporterProperty, AConsumerKnowsWhatIsLeftOfAnUnloadedModel) {
+TEST(PrefixEventsProperty, AConsumerKnowsWhatIsLeftOfAnUnloadedModel) {
   const Totals totals = PlayMany(4001, 100, true, [](Schedule* s) {
     s->sleep_after_ms = static_cast<double>(s->seed % 7 * 30);
     s->pause_ms_max = 2000;
@@ -295,7 +295,7 @@ TEST(PrefixReporterProperty, AConsumerKnowsWhatIsLeftOfAnUnloadedModel) {
   EXPECT_GT(totals.compared, Played(200));
 }
 
-TEST(PrefixReporterProperty, AConsumerKnowsOnlyExactStatesWhereOthersAreNotReused) {
+TEST(PrefixEventsProperty, AConsumerKnowsOnlyExactStatesWhereOthersAreNotReused) {
   const Totals totals =
       PlayMany(5001, 100, false, [](Schedule* s) { s->reuse = ReuseMode::kExact; });
   EXPECT_GT(totals.compared, Played(200));

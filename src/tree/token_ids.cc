@@ -1,18 +1,9 @@
-#include "events/token_ids.h"
+#include "tree/token_ids.h"
 
-#include <openssl/evp.h>
-#include <openssl/hmac.h>
-
-#include <array>
 #include <bit>
-#include <cstring>
-
-#include "base/check.h"
 
 namespace cairn {
 namespace {
-
-constexpr std::string_view kPurpose = "cairn kv events 1";
 
 // The four words of SipHash's state.
 struct Sip {
@@ -45,20 +36,6 @@ struct Sip {
   }
 };
 
-Bits128 KeyOf(std::string_view secret) {
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
-  unsigned int size = 0;
-  const unsigned char* const made =
-      HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-           reinterpret_cast<const unsigned char*>(kPurpose.data()), kPurpose.size(), digest.data(),
-           &size);
-  Bits128 key;
-  CHECK(made != nullptr && size >= sizeof(key.low) + sizeof(key.high));
-  std::memcpy(&key.low, digest.data(), sizeof(key.low));
-  std::memcpy(&key.high, digest.data() + sizeof(key.low), sizeof(key.high));
-  return key;
-}
-
 }  // namespace
 
 Bits128 SipHashOf(const Bits128& key, const Bits128& words, uint32_t token) {
@@ -76,8 +53,6 @@ Bits128 SipHashOf(const Bits128& key, const Bits128& words, uint32_t token) {
   hash.high = sip.Finish();
   return hash;
 }
-
-TokenIds::TokenIds(std::string_view secret) : key_(KeyOf(secret)) {}
 
 TokenIds::State TokenIds::Append(State state, TokenSpan tokens, std::vector<uint32_t>* ids) const {
   if (!key_) {

@@ -8,16 +8,13 @@
 //   state after token i   SipHash-2-4 of 128 bits (key, state before it, token i)
 //   pseudonym i           the low 32 bits of the state after it
 //
-// The key is HMAC-SHA256 (secret, "cairn kv events 1"), its first 16 bytes.
-//
 // Threads: const functions from any.
 
-#ifndef CAIRN_EVENTS_TOKEN_IDS_H_
-#define CAIRN_EVENTS_TOKEN_IDS_H_
+#ifndef CAIRN_TREE_TOKEN_IDS_H_
+#define CAIRN_TREE_TOKEN_IDS_H_
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "base/hash.h"
@@ -33,7 +30,7 @@ class TokenIds {
   // Tokens themselves; those of media are large numbers.
   TokenIds() = default;
   // Pseudonyms.
-  explicit TokenIds(std::string_view secret);
+  explicit TokenIds(const Bits128& key) : key_(key) {}
 
   bool pseudonymous() const { return key_.has_value(); }
   // Appends the ids of `tokens`, which follow a position with `state`, and returns the state after
@@ -52,4 +49,4 @@ Bits128 SipHashOf(const Bits128& key, const Bits128& words, uint32_t token);
 
 }  // namespace cairn
 
-#endif  // CAIRN_EVENTS_TOKEN_IDS_H_
+#endif  // CAIRN_TREE_TOKEN_IDS_H_

@@ -10,8 +10,8 @@
 //
 // Plain data.
 
-#ifndef CAIRN_EVENTS_PREFIX_CHANGE_H_
-#define CAIRN_EVENTS_PREFIX_CHANGE_H_
+#ifndef CAIRN_TREE_PREFIX_CHANGE_H_
+#define CAIRN_TREE_PREFIX_CHANGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -54,4 +54,4 @@ class PrefixWatcher {
 
 }  // namespace cairn
 
-#endif  // CAIRN_EVENTS_PREFIX_CHANGE_H_
+#endif  // CAIRN_TREE_PREFIX_CHANGE_H_
