@@ -10,11 +10,11 @@
 
 #include "base/check.h"
 #include "benchmark.h"
-#include "events/block_tree.h"
-#include "events/kv_event.h"
-#include "events/part_table.h"
-#include "events/pseudonymous_ids.h"
 #include "filled_cache.h"
+#include "fleet/events/block_tree.h"
+#include "fleet/events/kv_event.h"
+#include "fleet/events/part_table.h"
+#include "fleet/events/pseudonymous_ids.h"
 #include "made_engine.h"
 #include "sched/scheduler.h"
 

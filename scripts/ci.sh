@@ -17,8 +17,8 @@ readonly WORDS_DIR="build/ci"
 readonly LINES_MAX=60
 # The short form of make tsan: programs whose threads share state.
 readonly TSAN_PROGRAMS=(
-  store/disk_store_test remote/remote_test sched/sched_test http/http_test http/http_tls_test
-  routes/routes_test router/router_test
+  store/disk_store_test fleet/remote/remote_test sched/sched_test http/http_test http/http_tls_test
+  routes/routes_test fleet/router/router_test
 )
 # A run that is cut off lands nothing: it has this long. The thread lane takes ten minutes. It is left to
 # a later run when the steps before it took longer than the second figure, so that the whole stays below
@@ -175,7 +175,7 @@ compile_as_packages() {
 
 system_compiler_lane() {
   local objects
-  mapfile -t objects < <(concerned_objects build | grep -E '^(src|lab)/' | grep -v '_test\.dir/' || true)
+  mapfile -t objects < <(concerned_objects build | grep -E '^(src|fleet|lab)/' | grep -v '_test\.dir/' || true)
   if [[ "${#objects[@]}" -eq 0 ]]; then
     say "system-compiler: no source of the programs has changed"
   else

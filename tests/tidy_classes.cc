@@ -146,7 +146,7 @@ std::string FolderOf(const SourceFile& file) {
 }
 
 bool IsCounted(const SourceFile& file) {
-  return !file.IsTest() && (file.path.starts_with("src/") || file.path.starts_with("lab/"));
+  return !file.IsTest() && (!InHouse(file.path).empty() || file.path.starts_with("lab/"));
 }
 
 // Complains about the classes that have more than `most` of one kind of members.

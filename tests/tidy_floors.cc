@@ -1,5 +1,5 @@
-// The rules on the structure inside the folders of src/: the direction of includes between
-// sub-folders, and units that are too small to stand alone.
+// The rules on the structure inside the folders of src/ and fleet/: the direction of includes
+// between sub-folders, and units that are too small to stand alone.
 
 #include <algorithm>
 #include <map>
@@ -18,8 +18,8 @@ constexpr size_t kJoinedLinesMax = 600;
 
 using Floors = std::vector<std::string>;
 
-// The sub-folders of each folder of src/ that has some, from the lowest floor to the highest; "."
-// is the folder without its sub-folders.
+// The sub-folders of each folder of src/ and fleet/ that has some, from the lowest floor to the
+// highest; "." is the folder without its sub-folders.
 const std::map<std::string, Floors>& FloorsOfFolders() {
   static const std::map<std::string, Floors> floors = {
       {"api",
@@ -51,15 +51,20 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
   return floors;
 }
 
-// Returns the folder of src/ and the sub-folder: "sched" and "slots" for src/sched/slots/slot.h.
+// Returns the folder of src/ or fleet/ and the sub-folder: "sched" and "slots" for
+// src/sched/slots/slot.h.
 std::pair<std::string, std::string> PlaceOf(std::string_view path) {
-  if (!path.starts_with("src/")) return {};
-  path.remove_prefix(4);
+  path = InHouse(path);
   const size_t first = path.find('/');
   const size_t last = path.rfind('/');
   if (first == std::string_view::npos) return {};
   return {std::string(path.substr(0, first)),
           first == last ? "." : std::string(path.substr(first + 1, last - first - 1))};
+}
+
+// The path in the repository of an included header of the server.
+std::string PathOf(const Include& include) {
+  return InHouse(include.path).empty() ? "src/" + include.path : include.path;
 }
 
 // A header and its source, or one of them.
@@ -86,7 +91,7 @@ std::map<std::string, Unit> UnitsOf(const std::vector<SourceFile>& files) {
   for (const SourceFile& file : files) {
     if (file.IsTest()) continue;
     for (const Include& include : Includes(file.text)) {
-      const auto found = units.find("src/" + StemOf(include.path));
+      const auto found = units.find(StemOf(PathOf(include)));
       if (found != units.end() && found->first != StemOf(file.path)) {
         found->second.users.insert(StemOf(file.path));
         found->second.in_header |= file.IsHeader();
@@ -123,7 +128,7 @@ Complaints CheckFloors(const SourceFile& file) {
     return {file.path + ":1: " + own + " has no place among the floors of " + folder};
   }
   for (const Include& include : Includes(file.text)) {
-    const auto [other_folder, other] = PlaceOf("src/" + include.path);
+    const auto [other_folder, other] = PlaceOf(PathOf(include));
     if (other_folder != folder || floor_of(other) <= floor_of(own)) continue;
     complaints.push_back(file.path + ":" + std::to_string(include.line) + ": " + include.path +
                          " is on a floor above " + own);
@@ -135,8 +140,7 @@ Complaints CheckFragments(const std::vector<SourceFile>& files) {
   Complaints complaints;
   const std::map<std::string, Unit> units = UnitsOf(files);
   for (const auto& [stem, unit] : units) {
-    if (!stem.starts_with("src/") || unit.lines >= kUnitLinesMin || unit.users.size() != 1)
-      continue;
+    if (InHouse(stem).empty() || unit.lines >= kUnitLinesMin || unit.users.size() != 1) continue;
     const std::string& user = *unit.users.begin();
     if (PlaceOf(user).first != PlaceOf(stem).first) continue;
     if (IsTooLongIn(units.at(user), unit)) continue;

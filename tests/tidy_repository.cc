@@ -19,7 +19,8 @@ SourceFile Read(const fs::path& root, const fs::path& path) {
 std::vector<SourceFile> Load(const std::function<bool(const fs::path&)>& wanted) {
   const fs::path root(CAIRN_SOURCE_DIR);
   std::vector<SourceFile> files;
-  for (const char* folder : {"src", "lab", "testing", "tests", "bench", "examples", "fuzz"}) {
+  for (const char* folder :
+       {"src", "fleet", "lab", "testing", "tests", "bench", "examples", "fuzz"}) {
     if (!fs::exists(root / folder)) continue;
     for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
       if (entry.is_regular_file() && wanted(entry.path())) {

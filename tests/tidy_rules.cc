@@ -55,8 +55,8 @@ const std::map<std::string, Folders>& AllowedFolders() {
 
 // A test may include folders that are built before its own, and the laboratory.
 constexpr std::string_view kBuildOrder[] = {
-    "base",   "download", "events", "media", "http", "tree",   "policy", "store", "remote", "cache",
-    "engine", "jinja",    "chat",   "sched", "api",  "routes", "router", "trace", "cmd"};
+    "base", "download", "media", "http",   "tree",   "policy", "store",  "cache", "engine", "jinja",
+    "chat", "sched",    "api",   "routes", "events", "remote", "router", "trace", "cmd"};
 
 size_t BuildRank(std::string_view folder) {
   const auto* const end = std::end(kBuildOrder);
@@ -102,20 +102,21 @@ const std::vector<Library>& Libraries() {
        ".hpp",
        {"src/base/json_text.cc", "src/base/json_test.cc", "testing/events/zmq_consumer.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_text.cc"}},
-      {"libzmq", {"zmq"}, ".h", {"src/events/event_sockets", "testing/events/"}},
+      {"libzmq", {"zmq"}, ".h", {"fleet/events/event_sockets", "testing/events/"}},
       {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
       {"OpenSSL",
        {"openssl/"},
        ".h",
-       {"src/api/media/base64.cc", "src/download/web/content_sum.cc", "src/events/pseudonymous_ids.cc",
-        "src/http/connections/tls.cc", "src/media/medium.cc", "src/remote/frame_cipher.cc",
-        "src/remote/remote_names.cc", "src/remote/valkey/valkey_client.cc",
-        "testing/base/made_certificate.h", "testing/http/tls_client.h"}},
+       {"src/api/media/base64.cc", "src/download/web/content_sum.cc",
+        "fleet/events/pseudonymous_ids.cc", "src/http/connections/tls.cc", "src/media/medium.cc",
+        "fleet/remote/frame_cipher.cc", "fleet/remote/remote_names.cc",
+        "fleet/remote/valkey/valkey_client.cc", "testing/base/made_certificate.h",
+        "testing/http/tls_client.h"}},
       {"libcurl",
        {"curl/"},
        ".h",
-       {"src/download/web/curl_transfer.cc", "src/remote/s3/s3_objects.cc"}},
-      {"hiredis", {"hiredis"}, ".h", {"src/remote/valkey/valkey_client.cc"}},
+       {"src/download/web/curl_transfer.cc", "fleet/remote/s3/s3_objects.cc"}},
+      {"hiredis", {"hiredis"}, ".h", {"fleet/remote/valkey/valkey_client.cc"}},
       {"stb", {"stb"}, ".h", {"src/media/decode/image_file.cc", "src/media/thumbnail.cc"}},
       {"libwebp", {"webp/"}, ".h", {"src/media/decode/image_file.cc"}},
       {"miniaudio", {"miniaudio"}, ".h", {"src/media/decode/audio_file.cc"}},
@@ -185,8 +186,10 @@ Complaints CheckDirection(const SourceFile& file) {
     return {At(file, 1, "the folder " + own + " has no place in the direction of includes")};
   }
   for (const Include& include : Includes(file.text)) {
-    const std::string folder = include.path.substr(0, include.path.find('/'));
-    if (!AllowedFolders().contains(folder) || folder == include.path) continue;
+    const std::string_view inside = InHouse(include.path);
+    const std::string_view path = inside.empty() ? std::string_view(include.path) : inside;
+    const std::string folder(path.substr(0, path.find('/')));
+    if (!AllowedFolders().contains(folder) || folder == path) continue;
     if (!MayInclude(file, folder)) {
       complaints.push_back(At(file, include.line, own + " may not include " + include.path));
     }
@@ -260,7 +263,7 @@ Complaints CheckPrinting(const SourceFile& file) {
 }
 
 Complaints CheckThreads(const SourceFile& file) {
-  if (!file.path.starts_with("src/") || file.IsTest()) return {};
+  if (InHouse(file.path).empty() || file.IsTest()) return {};
   const std::string code = CodeOnly(file.text);
   for (const std::string_view catches : {"TryWork(", "TryStep(", "catch ("}) {
     if (code.find(catches) != std::string::npos) return {};
@@ -298,7 +301,7 @@ Complaints CheckTokenizing(const SourceFile& file) {
 }
 
 Complaints CheckHints(const SourceFile& file) {
-  const bool is_ours = file.path.starts_with("src/") || file.path.starts_with("lab/");
+  const bool is_ours = !InHouse(file.path).empty() || file.path.starts_with("lab/");
   if (!is_ours || file.IsTest() || file.path.starts_with("src/base/nearest_word.")) return {};
   const size_t at = file.text.find("did you mean");
   if (at == std::string::npos) return {};

@@ -183,13 +183,20 @@ bool IsNameChar(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
 }
 
+std::string_view InHouse(std::string_view path) {
+  for (const std::string_view root : {"src/", "fleet/"}) {
+    if (path.starts_with(root)) return path.substr(root.size());
+  }
+  return {};
+}
+
 std::string SourceFile::Folder() const {
   for (const char* const root : {"lab/", "testing/"}) {
     if (path.starts_with(root)) return path.substr(0, path.find('/'));
   }
-  if (!path.starts_with("src/")) return "";
-  const size_t end = path.find('/', 4);
-  return end == std::string::npos ? "" : path.substr(4, end - 4);
+  const std::string_view inside = InHouse(path);
+  const size_t end = inside.find('/');
+  return std::string(end == std::string_view::npos ? std::string_view() : inside.substr(0, end));
 }
 
 std::vector<std::string_view> Lines(std::string_view text) {

@@ -17,9 +17,13 @@ struct SourceFile {
 
   bool IsHeader() const { return path.ends_with(".h"); }
   bool IsTest() const { return path.ends_with("_test.cc"); }
-  // Returns "base" for src/base/hash.cc, "lab" for lab/sim/trace.h, "testing" likewise; else empty.
+  // Returns "base" for src/base/hash.cc, "router" for fleet/router/proxy.cc, "lab" for
+  // lab/sim/trace.h, "testing" likewise; else empty.
   std::string Folder() const;
 };
+
+// Returns what follows src/ or fleet/: "sched/slots/slot.h"; of another path nothing.
+std::string_view InHouse(std::string_view path);
 
 struct Include {
   size_t line = 0;  // from 1

@@ -138,6 +138,12 @@ TEST(TidyRules, FindIncludesAgainstTheDirection) {
   EXPECT_EQ(Joined(CheckDirection({"src/sched/a.h", text})), "");
   EXPECT_EQ(Joined(CheckDirection({"src/sched/a.cc", "#include \"chat/spans/spans.h\"\n"})),
             "src/sched/a.cc:1: sched may not include chat/spans/spans.h\n");
+  const std::string fleet = "#include \"fleet/router/proxy.h\"\n";
+  EXPECT_EQ(Joined(CheckDirection({"src/sched/a.cc", fleet})),
+            "src/sched/a.cc:1: sched may not include fleet/router/proxy.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"fleet/remote/a.cc", fleet})),
+            "fleet/remote/a.cc:1: remote may not include fleet/router/proxy.h\n");
+  EXPECT_EQ(Joined(CheckDirection({"src/cmd/a.cc", fleet})), "");
   EXPECT_EQ(Joined(CheckDirection({"src/cmd/a.cc", "#include \"lab/sim/trace.h\"\n"})),
             "src/cmd/a.cc:1: cmd may not include lab/sim/trace.h\n");
   EXPECT_EQ(Joined(CheckDirection({"lab/sim/a.cc", "#include \"testing/engine/fake_engine.h\"\n"})),
@@ -180,10 +186,10 @@ TEST(TidyRules, FindThirdPartyIncludesOutsideTheirFiles) {
   EXPECT_NE(says("lab/client/chat_client.cc", "nlohmann/json.hpp"), "");
   EXPECT_NE(says("testing/base/golden_file.h", "nlohmann/json.hpp"), "");
   EXPECT_EQ(says("src/base/json_text.cc", "nlohmann/json.hpp"), "");
-  EXPECT_NE(says("src/remote/valkey/valkey_store.cc", "hiredis/hiredis.h"), "");
-  EXPECT_EQ(says("src/remote/valkey/valkey_client.cc", "hiredis/hiredis.h"), "");
-  EXPECT_NE(says("src/remote/s3/s3_index.cc", "curl/curl.h"), "");
-  EXPECT_EQ(says("src/remote/s3/s3_objects.cc", "curl/curl.h"), "");
+  EXPECT_NE(says("fleet/remote/valkey/valkey_store.cc", "hiredis/hiredis.h"), "");
+  EXPECT_EQ(says("fleet/remote/valkey/valkey_client.cc", "hiredis/hiredis.h"), "");
+  EXPECT_NE(says("fleet/remote/s3/s3_index.cc", "curl/curl.h"), "");
+  EXPECT_EQ(says("fleet/remote/s3/s3_objects.cc", "curl/curl.h"), "");
   EXPECT_NE(says("src/cache/cache.cc", "spdlog/spdlog.h"), "");
   EXPECT_NE(says("src/http/server.cc", "CLI/CLI.hpp"), "");
   EXPECT_EQ(says("bench/cache_bench.cc", "CLI/CLI.hpp"), "");

@@ -24,7 +24,7 @@ build_changed() {
 # folder_of PATH: the part of the tree that a source or a program belongs to: src/sched, lab/sim, tests.
 folder_of() {
   case "$1" in
-    src/*/* | lab/*/* | testing/*/*) cut -d / -f 1-2 <<<"$1" ;;
+    src/*/* | fleet/*/* | lab/*/* | testing/*/*) cut -d / -f 1-2 <<<"$1" ;;
     *) echo "${1%%/*}" ;;
   esac
 }
@@ -38,7 +38,7 @@ included_folders() {
     sed 's/^#include "//' | sort -u | while read -r path; do
     case "$path" in
       fuzz/*.h) echo "$path" ;;
-      lab/* | testing/*) cut -d / -f 1-2 <<<"$path" ;;
+      fleet/* | lab/* | testing/*) cut -d / -f 1-2 <<<"$path" ;;
       tests/*) echo tests ;;
       *) if [[ -d "src/${path%%/*}" ]]; then echo "src/${path%%/*}"; fi ;;
     esac
@@ -120,15 +120,15 @@ changed_programs() {
   local program folder files
   files="$(changed_files)"
   for program in "$@"; do
-    folder="src/${program%%/*}/"
-    if build_changed || grep -qE "^($folder|testing/${program%%/*}/)" <<<"$files"; then echo "$program"; fi
+    folder="$(dirname "$program")"
+    if build_changed || grep -qE "^((src/)?$folder|testing/${folder##*/})/" <<<"$files"; then echo "$program"; fi
   done
 }
 
 # dependent_files CHANGED: of the files that the file CHANGED lists, and of those that include one of
 # them, directly or through others, the paths.
 dependent_files() {
-  grep -rE --include=*.cc --include=*.h '^#include "' src lab testing tests bench fuzz |
+  grep -rE --include=*.cc --include=*.h '^#include "' src fleet lab testing tests bench fuzz |
     awk -v list="$1" '
       function add(path) { if (!(path in reached)) { reached[path] = 1; queue[count++] = path } }
       BEGIN { while ((getline path < list) > 0) add(path) }

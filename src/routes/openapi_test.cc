@@ -1,5 +1,5 @@
-// Tests that docs/openapi.yaml and the routes agree; router/router_routes_test.cc tests those that
-// only a server of several models has.
+// Tests that docs/openapi.yaml and the routes agree; fleet/router/router_routes_test.cc tests those
+// that only a server of several models has.
 
 #include <gtest/gtest.h>
 

@@ -94,7 +94,8 @@ inline constexpr size_t kObjectNameDigits = 32;
 // Returns an empty name if `text` is neither.
 ObjectName ParseObjectName(const std::string& text);
 
-// How a file begins that is sealed (remote/sealed_fs.h): without its key it is nobody's to read.
+// How a file begins that is sealed (fleet/remote/sealed_fs.h): without its key it is nobody's to
+// read.
 inline constexpr std::array<uint8_t, 8> kSealedFileMagic = {0x89, 'C', 'A', 'I',
                                                             'R',  'N', 'D', '\n'};
 

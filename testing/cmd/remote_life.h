@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "cmd/serve/remote/served_remote.h"
-#include "remote/tier/remote_tier.h"
+#include "fleet/remote/tier/remote_tier.h"
 #include "testing/remote/fake_remote.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/disk_fixture.h"

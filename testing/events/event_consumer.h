@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "events/kv_event.h"
+#include "fleet/events/kv_event.h"
 
 namespace cairn::test {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "events/kv_event.h"
+#include "fleet/events/kv_event.h"
 #include "testing/events/event_consumer.h"
 
 namespace cairn::test {

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "remote/remote_index.h"
-#include "remote/remote_objects.h"
+#include "fleet/remote/remote_index.h"
+#include "fleet/remote/remote_objects.h"
 
 namespace cairn::test {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/read_file.h"
-#include "remote/remote_objects.h"
-#include "remote/s3/s3_objects.h"
+#include "fleet/remote/remote_objects.h"
+#include "fleet/remote/s3/s3_objects.h"
 #include "testing/remote/real_server.h"
 
 namespace cairn::test {

@@ -15,7 +15,7 @@
 #include <string>
 #include <thread>
 
-#include "remote/remote_objects.h"
+#include "fleet/remote/remote_objects.h"
 
 namespace cairn::test {
 

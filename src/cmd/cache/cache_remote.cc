@@ -8,7 +8,7 @@
 #include "cmd/cache/cache_text.h"
 #include "cmd/lib/progress_line.h"
 #include "cmd/serve/remote/remote_flags.h"
-#include "remote/remote_tools.h"
+#include "fleet/remote/remote_tools.h"
 
 namespace cairn {
 namespace {

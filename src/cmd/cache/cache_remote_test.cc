@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/serve/remote/remote_flags.h"
-#include "remote/remote_tools.h"
+#include "fleet/remote/remote_tools.h"
 #include "testing/cmd/remote_life.h"
 
 namespace cairn {

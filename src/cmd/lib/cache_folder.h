@@ -8,7 +8,7 @@
 
 #include "base/fs.h"
 #include "base/result.h"
-#include "remote/sealed_fs.h"
+#include "fleet/remote/sealed_fs.h"
 
 namespace cairn {
 

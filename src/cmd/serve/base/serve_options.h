@@ -14,8 +14,8 @@
 #include "cmd/llama_flags/flag_notes.h"
 #include "cmd/serve/base/remote_flag_values.h"
 #include "engine/llama/model/llama_options.h"
+#include "fleet/router/presets/models_folder.h"
 #include "policy/answer_pace.h"
-#include "router/presets/models_folder.h"
 #include "sched/request/generation_request.h"
 
 namespace cairn {

@@ -12,7 +12,7 @@
 #include "base/number_text.h"
 #include "base/read_file.h"
 #include "cmd/serve/base/key_flags.h"
-#include "events/pseudonymous_ids.h"
+#include "fleet/events/pseudonymous_ids.h"
 
 namespace cairn {
 namespace {

@@ -1,4 +1,4 @@
-// The flags of `cairn serve` for KV events (events/kv_events.h, docs/kv_events.md).
+// The flags of `cairn serve` for KV events (fleet/events/kv_events.h, docs/kv_events.md).
 
 #ifndef CAIRN_CMD_SERVE_EVENTS_KV_EVENT_FLAGS_H_
 #define CAIRN_CMD_SERVE_EVENTS_KV_EVENT_FLAGS_H_
@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cmd/serve/base/serve_options.h"
-#include "events/kv_events.h"
+#include "fleet/events/kv_events.h"
 
 namespace CLI {
 class App;

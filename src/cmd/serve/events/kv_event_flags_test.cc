@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "events/pseudonymous_ids.h"
+#include "fleet/events/pseudonymous_ids.h"
 #include "testing/cmd/parsed_flags.h"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "router/presets/models_folder.h"
+#include "fleet/router/presets/models_folder.h"
 
 namespace cairn {
 

@@ -5,7 +5,7 @@
 #include "api/json.h"
 #include "base/process/spawn.h"
 #include "cmd/serve/base/routed_child.h"
-#include "router/children/cache_shares.h"
+#include "fleet/router/children/cache_shares.h"
 
 namespace cairn {
 namespace {

@@ -11,8 +11,8 @@
 #include "cmd/llama_flags/environment.h"
 #include "cmd/serve/base/serve_options.h"
 #include "cmd/serve/base/server_log.h"
-#include "router/children/child_process.h"
-#include "router/presets/model_entry.h"
+#include "fleet/router/children/child_process.h"
+#include "fleet/router/presets/model_entry.h"
 
 namespace cairn {
 

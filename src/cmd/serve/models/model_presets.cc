@@ -17,7 +17,7 @@
 #include "cmd/serve/models/cached_models.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/source/source_flags.h"
-#include "router/presets/ini_file.h"
+#include "fleet/router/presets/ini_file.h"
 
 namespace cairn {
 namespace {

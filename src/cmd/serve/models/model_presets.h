@@ -18,8 +18,8 @@
 
 #include "base/result.h"
 #include "cmd/serve/base/serve_options.h"
-#include "router/presets/model_entry.h"
-#include "router/presets/models_folder.h"
+#include "fleet/router/presets/model_entry.h"
+#include "fleet/router/presets/models_folder.h"
 
 namespace CLI {
 class App;

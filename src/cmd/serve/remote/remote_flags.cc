@@ -6,10 +6,10 @@
 
 #include "base/read_file.h"
 #include "cmd/serve/base/key_flags.h"
-#include "remote/remote_url.h"
-#include "remote/s3/s3_index.h"
-#include "remote/s3/s3_objects.h"
-#include "remote/valkey/valkey_store.h"
+#include "fleet/remote/remote_url.h"
+#include "fleet/remote/s3/s3_index.h"
+#include "fleet/remote/s3/s3_objects.h"
+#include "fleet/remote/valkey/valkey_store.h"
 
 namespace cairn {
 namespace {

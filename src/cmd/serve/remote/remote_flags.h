@@ -9,10 +9,10 @@
 
 #include "base/result.h"
 #include "cmd/serve/base/remote_flag_values.h"
-#include "remote/remote_index.h"
-#include "remote/remote_names.h"
-#include "remote/remote_objects.h"
-#include "remote/valkey/valkey_client.h"
+#include "fleet/remote/remote_index.h"
+#include "fleet/remote/remote_names.h"
+#include "fleet/remote/remote_objects.h"
+#include "fleet/remote/valkey/valkey_client.h"
 
 namespace CLI {
 class App;

@@ -16,7 +16,7 @@
 #include "cmd/serve/base/disk_cache.h"
 #include "cmd/serve/base/serve_options.h"
 #include "cmd/serve/remote/remote_flags.h"
-#include "remote/tier/remote_tier.h"
+#include "fleet/remote/tier/remote_tier.h"
 #include "sched/request/remote_lookup.h"
 
 namespace cairn {
