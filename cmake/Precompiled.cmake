@@ -24,8 +24,9 @@ set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <fi
   <functional> <map> <memory> <mutex> <optional> <random> <set> <span> <sstream> <string>
   <string_view> <thread> <unordered_map> <utility> <variant> <vector>)
 
-# What nearly every file of the scheduler and above it includes: sched, api, routes, router and cmd.
-set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler.h\"" "\"sched/context/scheduler_context.h\"")
+# What nearly every file above the scheduler includes: api, routes, router and cmd; and inside it.
+set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler_client.h\"")
+set(CAIRN_SCHED_HEADERS "\"sched/context/scheduler_context.h\"")
 
 # The sanitizers' presets optimise nothing, which halves the time of their builds. What tests run in long
 # loops is worth it all the same: everything but tests and the folders above the scheduler.
@@ -59,9 +60,8 @@ function(cairn_precompiled_kinds)
   set(server ${library} ${CAIRN_SERVER_HEADERS})
   cairn_precompiled_kind(library HEADERS ${library} FLAGS ${CAIRN_OPTIMISED})
   cairn_precompiled_kind(server HEADERS ${server} LIBRARIES cairn_dep_expected)
-  if(CAIRN_SANITIZE)
-    cairn_precompiled_kind(sched HEADERS ${server} LIBRARIES cairn_dep_expected FLAGS ${CAIRN_OPTIMISED})
-  endif()
+  cairn_precompiled_kind(sched HEADERS ${library} ${CAIRN_SCHED_HEADERS} LIBRARIES cairn_dep_expected
+    FLAGS ${CAIRN_OPTIMISED})
   if(CAIRN_TESTS)
     set(test_libraries cairn_test_flags GTest::gtest)
     cairn_precompiled_kind(test HEADERS ${library} <gtest/gtest.h> LIBRARIES ${test_libraries})
@@ -76,7 +76,7 @@ function(cairn_use_precompiled target kind)
     return()
   endif()
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  if(CAIRN_SANITIZE AND folder STREQUAL "src/sched" AND kind STREQUAL "library")
+  if(folder STREQUAL "src/sched" AND kind STREQUAL "library")
     set(kind sched)
   elseif(folder MATCHES "^(src/(sched|api|routes|cmd)|fleet/router)$")
     string(REPLACE "library" "server" kind "${kind}")

@@ -18,6 +18,7 @@
 #include "policy/eviction.h"
 #include "policy/placement.h"
 #include "routes/routes.h"
+#include "sched/scheduler.h"
 #include "sched/slot_files.h"
 #include "testing/base/memory_fs.h"
 #include "testing/engine/fake_engine.h"

@@ -12,6 +12,7 @@
 #include "api/service/chat_service.h"
 #include "chat/template/reasoning_controls.h"
 #include "engine/llama/llama_engine.h"
+#include "sched/scheduler.h"
 #include "testing/chat/family_templates.h"
 #include "testing/engine/test_models.h"
 

@@ -28,6 +28,7 @@
 #include "api/service/chat_service.h"
 #include "base/utf8.h"
 #include "chat/template/builtin_templates.h"
+#include "sched/scheduler.h"
 #include "testing/engine/fake_engine.h"
 
 namespace cairn {

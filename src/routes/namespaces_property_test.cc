@@ -17,6 +17,7 @@
 #include "api/openai/responses_request.h"
 #include "api/request/chat_request.h"
 #include "http/http_client.h"
+#include "sched/scheduler.h"
 #include "testing/http/played_keys.h"
 #include "testing/http/whole_server.h"
 

@@ -1,5 +1,5 @@
-// Scheduler: runs the one thread that owns the engine's context. This is the header of sched/ that
-// others include; requests and answers are in sched/request/generation_request.h and
+// Scheduler: runs the one thread that owns the engine's context. What other threads ask of it is in
+// sched/scheduler_client.h; requests and answers are in sched/request/generation_request.h and
 // sched/answer/generation.h.
 //
 // Requests wait in a queue until a slot is free. Step() does at most one bounded unit of each kind
@@ -24,9 +24,8 @@
 // that arrived last is preempted and later continues where it was. Between two steps a request may
 // be cancelled; its checkpoints stay.
 //
-// Threads: Submit, Prefetch, Look, PostLook, Flush, SetDraining, slots, Stop, LoseEngine, Wake and
-// stats may be called from any thread (Look and Flush not from the context thread); the rest from
-// the context thread.
+// Threads: what SchedulerClient has, PostLook, slots, Stop, LoseEngine and Wake may be called from
+// any thread; the rest from the context thread.
 
 #ifndef CAIRN_SCHED_SCHEDULER_H_
 #define CAIRN_SCHED_SCHEDULER_H_
@@ -40,16 +39,14 @@
 #include "base/clock.h"
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
-#include "sched/answer/generation.h"
 #include "sched/context/scheduler_context.h"
 #include "sched/context/scheduler_options.h"
-#include "sched/context/scheduler_stats.h"
 #include "sched/idle_unloader.h"
 #include "sched/mailbox.h"
 #include "sched/queue/admission.h"
 #include "sched/queue/request_queue.h"
 #include "sched/queue/running_requests.h"
-#include "sched/request/generation_request.h"
+#include "sched/scheduler_client.h"
 #include "sched/slot_commands.h"
 #include "sched/steps/decoder.h"
 #include "sched/steps/draft_model.h"
@@ -61,43 +58,26 @@
 
 namespace cairn {
 
-class Scheduler {
+class Scheduler final : public SchedulerClient {
  public:
   // All three must outlive the scheduler.
   Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
             const SchedulerOptions& options);
 
-  // Queues one request per answer. All but the first wait until the first has computed the prompt,
-  // and continue from there.
-  // kTooLong if the prompt leaves no room for an answer.
-  // kInvalidArgument if the prompt is empty, there is no such slot, or the queue can never hold
-  // that many answers.
-  // kUnavailable if the queue is full, or the scheduler is stopping.
-  // REQUIRES: request.answers > 0.
-  Result<std::shared_ptr<Generation>> Submit(GenerationRequest request);
+  Result<std::shared_ptr<Generation>> Submit(GenerationRequest request) override;
+  void Prefetch(std::vector<PrefetchPrompt> prompts) override;
+  Result<size_t> EraseSlot(size_t slot, NamespaceId name_space) override {
+    return slot_commands_.Erase(slot, name_space);
+  }
+  Status Look(std::function<void(CheckpointCache* cache)> look) override;
+  Result<size_t> Flush() override;
+  Result<size_t> SetCacheLimit(size_t bytes) override;
+  void SetDraining(bool draining) override;
+  SchedulerStats stats() const override;
 
-  SlotCommands& slots() { return slot_commands_; }
-
-  // Runs `look` with the cache on the context thread, between two steps, and waits for its end.
-  // Does not load an unloaded model. kUnavailable if the scheduler is stopping.
-  Status Look(std::function<void(CheckpointCache* cache)> look);
   // As Look, without waiting: runs before anything that is submitted later.
   Status PostLook(std::function<void(CheckpointCache* cache)> look);
-  // Begins to save the next part of all that is worth saving, as at the server's shutdown. Returns
-  // the number of bytes left. Errors as in Look.
-  Result<size_t> Flush();
-
-  // Replaces the budget of the cache in memory. Returns how many bytes left memory. Errors as in
-  // Look.
-  Result<size_t> SetCacheLimit(size_t bytes);
-
-  // While draining, prefetches nothing and saves all that is worth saving, as at the server's
-  // shutdown: idle slots beside running requests too, the others as soon as there is no request.
-  // The remote tier uploads it. Requests are served as ever.
-  void SetDraining(bool draining);
-
-  // Adds prompts that are expected, likeliest first, to be computed while there is no request.
-  void Prefetch(std::vector<PrefetchPrompt> prompts);
+  SlotCommands& slots() { return slot_commands_; }
 
   // Steps until Stop, then fails the remaining requests.
   void Run();
@@ -125,8 +105,6 @@ class Scheduler {
   bool SleepIfIdle();
   // Reports to SchedulerOptions::prefixes what has changed; Run does this itself.
   void ReportPrefixes() { prefix_reporter_.Report(); }
-
-  SchedulerStats stats() const;
 
  private:
   Status CheckRequest(const GenerationRequest& request) const;

@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/utf8.h"
 #include "media/media_tokens.h"
+#include "sched/slot_commands.h"
 #include "store/codec/codec.h"
 #include "store/disk/disk_files.h"
 

@@ -28,11 +28,12 @@
 #include "base/fs.h"
 #include "base/result.h"
 #include "cache/checkpoint_cache.h"
-#include "sched/slot_commands.h"
 #include "sched/slots/saved_slot.h"
 #include "store/export_file.h"
 
 namespace cairn {
+
+class SlotCommands;
 
 struct SlotFilesOptions {
   std::string folder;  // must exist

@@ -12,6 +12,7 @@
 
 #include "api/service/chat_service.h"
 #include "chat/template/builtin_templates.h"
+#include "sched/scheduler.h"
 #include "testing/engine/fake_engine.h"
 
 namespace cairn {

@@ -14,6 +14,7 @@
 
 #include "cmd/serve/remote/served_remote.h"
 #include "fleet/remote/tier/remote_tier.h"
+#include "sched/scheduler.h"
 #include "testing/remote/fake_remote.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/disk_fixture.h"

@@ -18,6 +18,7 @@
 #include "chat/template/builtin_templates.h"
 #include "routes/page.h"
 #include "routes/routes.h"
+#include "sched/scheduler.h"
 #include "testing/base/golden_file.h"
 #include "testing/base/memory_fs.h"
 #include "testing/engine/fake_engine.h"

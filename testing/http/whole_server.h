@@ -28,6 +28,7 @@
 #include "policy/placement.h"
 #include "routes/request_routes.h"
 #include "routes/routes.h"
+#include "sched/scheduler.h"
 #include "sched/slot_files.h"
 #include "store/disk/disk_store.h"
 #include "store/snapshot_store.h"

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "sched/scheduler.h"
 #include "testing/sched/scheduler_fixture.h"
 #include "testing/store/fake_disk.h"
 

@@ -13,7 +13,7 @@
 #include "api/record/explanation.h"
 #include "chat/spans/spans.h"
 #include "engine/embed/embedder.h"
-#include "sched/scheduler.h"
+#include "sched/context/scheduler_stats.h"
 #include "tree/published_prefixes.h"
 
 namespace cairn {

@@ -20,7 +20,7 @@
 #include "api/media/media_rules.h"
 #include "api/request/chat_request.h"
 #include "chat/text/message.h"
-#include "sched/scheduler.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

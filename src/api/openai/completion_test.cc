@@ -4,6 +4,7 @@
 
 #include "api/admin/metrics.h"
 #include "api/llama_server/native.h"
+#include "sched/scheduler.h"
 #include "testing/api/api_fixture.h"
 
 namespace cairn::completion_test {

@@ -12,6 +12,7 @@
 #include "api/openai/response_items.h"
 #include "api/openai/responses.h"
 #include "api/openai/responses_request.h"
+#include "sched/scheduler.h"
 #include "testing/api/pair_engine.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/one_answer_engine.h"

@@ -22,7 +22,7 @@
 #include "api/media/media_rules.h"
 #include "api/openai/stored_responses.h"
 #include "api/request/chat_request.h"
-#include "sched/scheduler.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

@@ -10,6 +10,7 @@
 
 #include "api/answer/answer_reader.h"
 #include "api/service/chat_service.h"
+#include "sched/scheduler.h"
 #include "testing/chat/test_templates.h"
 #include "testing/engine/one_answer_engine.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/json.h"
-#include "sched/scheduler.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

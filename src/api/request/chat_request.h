@@ -11,7 +11,7 @@
 #include "api/media/media_rules.h"
 #include "api/request/answer_options.h"
 #include "chat/text/message.h"
-#include "sched/scheduler.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

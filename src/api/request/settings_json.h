@@ -4,7 +4,7 @@
 #define CAIRN_API_REQUEST_SETTINGS_JSON_H_
 
 #include "api/json.h"
-#include "sched/scheduler.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

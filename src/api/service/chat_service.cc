@@ -41,7 +41,7 @@ std::vector<Token> EndTokensOf(const Engine& engine) {
 }  // namespace
 
 ChatService::ChatService(const Engine* engine, const ChatTemplate* chat_template,
-                         Scheduler* scheduler, const ChatServiceOptions& options)
+                         SchedulerClient* scheduler, const ChatServiceOptions& options)
     : engine_(engine),
       template_(chat_template),
       scheduler_(scheduler),
@@ -241,7 +241,7 @@ ApiResult<std::shared_ptr<Generation>> ChatService::Submit(GenerationRequest req
 }
 
 ApiResult<size_t> ChatService::EraseSlot(size_t slot, NamespaceId name_space) const {
-  const auto erased = scheduler_->slots().Erase(slot, name_space);
+  const auto erased = scheduler_->EraseSlot(slot, name_space);
   if (!erased) return tl::unexpected(ToApiError(erased.error()));
   return *erased;
 }

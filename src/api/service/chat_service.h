@@ -30,7 +30,7 @@
 #include "chat/parse/shown_reasoning.h"
 #include "chat/template/chat_template.h"
 #include "engine/engine.h"
-#include "sched/scheduler.h"
+#include "sched/scheduler_client.h"
 
 namespace cairn {
 
@@ -77,7 +77,7 @@ struct ChatServiceOptions {
 
 class ChatService {
  public:
-  ChatService(const Engine* engine, const ChatTemplate* chat_template, Scheduler* scheduler,
+  ChatService(const Engine* engine, const ChatTemplate* chat_template, SchedulerClient* scheduler,
               const ChatServiceOptions& options = {});
   // Requests may still be running.
   ~ChatService();
@@ -97,9 +97,9 @@ class ChatService {
   ApiResult<void> NoteLoosened(const Loosened& loosened) const;
   // Submits a prompt that is already tokenized.
   ApiResult<std::shared_ptr<Generation>> Submit(GenerationRequest request) const;
-  // Returns how many tokens the slot held. See SlotCommands::Erase.
+  // Returns how many tokens the slot held. See SchedulerClient.
   ApiResult<size_t> EraseSlot(size_t slot, NamespaceId name_space) const;
-  // See Scheduler.
+  // See SchedulerClient.
   Status Look(std::function<void(CheckpointCache* cache)> look) const {
     return scheduler_->Look(std::move(look));
   }
@@ -185,7 +185,7 @@ class ChatService {
 
   const Engine* const engine_;
   const ChatTemplate* const template_;
-  Scheduler* const scheduler_;
+  SchedulerClient* const scheduler_;
   const ChatServiceOptions options_;
   const std::vector<Token> end_tokens_;  // of the vocabulary
   // Shared with running requests.

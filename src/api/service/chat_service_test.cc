@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "api/answer/answer_reader.h"
+#include "sched/scheduler.h"
 #include "testing/api/pair_engine.h"
 #include "testing/chat/test_templates.h"
 

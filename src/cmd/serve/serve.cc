@@ -53,6 +53,7 @@
 #include "routes/request_routes.h"
 #include "routes/routes.h"
 #include "sched/request/adapter_name_space.h"
+#include "sched/scheduler.h"
 
 namespace cairn {
 namespace {

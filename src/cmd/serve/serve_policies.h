@@ -12,6 +12,7 @@
 #include "cmd/serve/base/serve_options.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
+#include "sched/context/scheduler_options.h"
 
 namespace cairn {
 

@@ -6,6 +6,7 @@
 #include <future>
 #include <random>
 
+#include "sched/scheduler.h"
 #include "testing/cmd/remote_life.h"
 
 namespace cairn {
