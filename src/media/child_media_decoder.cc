@@ -9,7 +9,6 @@
 #include "base/check.h"
 #include "media/decode_exchange.h"
 #include "media/decode_messages.h"
-#include "media/spawned_program.h"
 
 namespace cairn {
 namespace {
@@ -38,7 +37,9 @@ std::string SecondsText(std::chrono::milliseconds time) {
 }  // namespace
 
 ChildMediaDecoder::ChildMediaDecoder(ChildMediaDecoderOptions options)
-    : options_(std::move(options)), places_(options_.children_max) {
+    : options_(std::move(options)),
+      places_(options_.children_max),
+      ready_(options_.keeps_one_ready ? std::make_unique<ReadyProgram>(options_.argv) : nullptr) {
   CHECK(!options_.argv.empty());
 }
 
@@ -75,10 +76,14 @@ Result<std::optional<ImageSize>> ChildMediaDecoder::CheckFile(const Medium& medi
   return *size;
 }
 
+Result<std::unique_ptr<SpawnedProgram>> ChildMediaDecoder::StartChild() {
+  return ready_ == nullptr ? SpawnedProgram::Start(options_.argv) : ready_->Take();
+}
+
 Result<DecodedMedium> ChildMediaDecoder::DecodeInChild(const Medium& medium,
                                                        const std::optional<ImageSize>& size) {
   const auto deadline = std::chrono::steady_clock::now() + options_.decode_time_max;
-  auto child = SpawnedProgram::Start(options_.argv);
+  auto child = StartChild();
   if (!child) {
     if (options_.log) options_.log(LogLevel::kError, child.error().message);
     return Fail(ErrorCode::kUnavailable, The(medium) + " cannot be decoded now");

@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@
 #include "media/decoded_medium.h"
 #include "media/media_limits.h"
 #include "media/medium.h"
+#include "media/ready_program.h"
+#include "media/spawned_program.h"
 
 namespace cairn {
 
@@ -38,6 +41,8 @@ struct ChildMediaDecoderOptions {
   // At a time; further calls wait for their turn (media/decode_places.h).
   size_t children_max = 2;
   std::chrono::milliseconds wait_time_max{30'000};
+  // A child that waits for the next file is kept started.
+  bool keeps_one_ready = false;
   LogSink log;  // gets the reasons that are not for clients; may be empty
 };
 
@@ -56,10 +61,12 @@ class ChildMediaDecoder final : public MediaDecoder {
  private:
   // Returns the size that an image declares; nullopt for a recording.
   Result<std::optional<ImageSize>> CheckFile(const Medium& medium) const;
+  Result<std::unique_ptr<SpawnedProgram>> StartChild();
   Result<DecodedMedium> DecodeInChild(const Medium& medium, const std::optional<ImageSize>& size);
 
   const ChildMediaDecoderOptions options_;
   DecodePlaces places_;
+  const std::unique_ptr<ReadyProgram> ready_;  // null: each child is started when it is needed
 };
 
 }  // namespace cairn

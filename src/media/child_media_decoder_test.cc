@@ -15,6 +15,7 @@
 
 #include "media/decode/decode_child.h"
 #include "media/decode_messages.h"
+#include "media/ready_program.h"
 #include "testing/media/child_watch.h"
 #include "testing/media/media_files.h"
 
@@ -166,6 +167,58 @@ TEST_F(ChildMediaDecoderTest, MixesAndResamplesRecordings) {
   ASSERT_TRUE(audio.has_value());
   EXPECT_NEAR(static_cast<double>(audio->samples.size()), 1600, 16);
   EXPECT_NEAR(*std::max_element(audio->samples.begin(), audio->samples.end()), 0.25, 0.03);
+}
+
+TEST_F(ChildMediaDecoderTest, DecodesOneFileAfterTheOtherWithAChildThatWaits) {
+  const test::ChildWatch watch;
+  {
+    ChildMediaDecoderOptions options = Options();
+    options.keeps_one_ready = true;
+    ChildMediaDecoder decoder(options);
+    for (int i = 0; i < 3; ++i) {
+      const auto image = decoder.Decode(*Image(test::RedBluePng(30, 20)));
+      ASSERT_TRUE(image.has_value());
+      ExpectRedBlue(*image, 30, 20);
+    }
+  }
+  watch.ExpectNothingLeft();
+}
+
+void WaitForOne(const ReadyProgram& program) {
+  while (!program.has_one()) std::this_thread::sleep_for(milliseconds(1));
+}
+
+TEST_F(ChildMediaDecoderTest, GivesTheChildThatWaitsAndStartsAnother) {
+  const test::ChildWatch watch;
+  {
+    ReadyProgram ready({"/bin/cat"}, milliseconds(1));
+    WaitForOne(ready);
+    const auto first = ready.Take();
+    ASSERT_TRUE(first.has_value());
+    EXPECT_TRUE((*first)->IsRunning());
+    WaitForOne(ready);
+  }
+  watch.ExpectNothingLeft();
+}
+
+TEST_F(ChildMediaDecoderTest, StartsAnotherChildWhereTheOneThatWaitedHasEnded) {
+  const std::string once = Path("once");
+  std::ofstream(Path("script")) << "test -e " + once + " && exec cat; touch " + once;
+  ReadyProgram ready({"/bin/sh", Path("script")}, milliseconds(1));
+  WaitForOne(ready);
+  while (!std::filesystem::exists(once)) std::this_thread::sleep_for(milliseconds(1));
+  // The shell ends a moment after it has made the file.
+  std::this_thread::sleep_for(milliseconds(200));
+  const auto taken = ready.Take();
+  ASSERT_TRUE(taken.has_value());
+  EXPECT_TRUE((*taken)->IsRunning());
+}
+
+TEST_F(ChildMediaDecoderTest, SaysWhyNoChildCanBeStartedWhereNoneWaits) {
+  ReadyProgram ready({"/nonexistent/program"}, milliseconds(1));
+  const auto taken = ready.Take();
+  ASSERT_FALSE(taken.has_value());
+  EXPECT_EQ(taken.error().code, ErrorCode::kUnavailable);
 }
 
 TEST_F(ChildMediaDecoderTest, RefusesWhatIsOverTheLimitsBeforeAChildIsStarted) {

@@ -53,6 +53,13 @@ SpawnedProgram::~SpawnedProgram() {
   close(socket_);
 }
 
+bool SpawnedProgram::IsRunning() const {
+  CHECK(pid_ > 0);
+  siginfo_t ended = {};
+  const int looked = waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+  return looked == 0 && ended.si_pid == 0;
+}
+
 std::string SpawnedProgram::End() {
   CHECK(pid_ > 0);
   const pid_t pid = std::exchange(pid_, -1);

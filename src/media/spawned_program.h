@@ -28,6 +28,8 @@ class SpawnedProgram {
 
   // Does not block. Owned by this object.
   int socket() const { return socket_; }
+  // Whether it has not ended yet. REQUIRES: End was not called.
+  bool IsRunning() const;
   // Kills it if it runs, waits, and says how it ended: "it exited with code 1", "signal 9 ended
   // it". Empty if it exited with code 0. REQUIRES: called once.
   std::string End();

@@ -14,6 +14,7 @@
 #include "engine/media/llama_media_encoder.h"
 #include "media/child_media_decoder.h"
 #include "media/decode/decode_child.h"
+#include "media/kept_media_decoder.h"
 
 namespace cairn {
 namespace {
@@ -70,6 +71,7 @@ ChildMediaDecoderOptions DecoderOptionsOf(const ServeOptions& options, const Med
   decoder.limits.file_bytes_max = options.media.media_file_mib << 20U;
   decoder.sample_rate = encoder.sample_rate();
   decoder.log = std::move(log);
+  decoder.keeps_one_ready = true;
   return decoder;
 }
 
@@ -85,8 +87,8 @@ Result<ServedMedia> LoadMedia(const ServeOptions& options, const LlamaOptions& l
   media.encoder = std::make_unique<SharedMediaEncoder>(*std::move(encoder));
   media.rules.takes_images = media.encoder->takes_images();
   media.rules.takes_audio = media.encoder->takes_audio();
-  media.decoder = std::make_unique<ChildMediaDecoder>(
-      DecoderOptionsOf(options, *media.encoder, std::move(log)));
+  media.decoder = std::make_unique<KeptMediaDecoder>(std::make_unique<ChildMediaDecoder>(
+      DecoderOptionsOf(options, *media.encoder, std::move(log))));
   media.layouts = std::make_unique<MediaLayouts>(media.decoder.get(), media.encoder.get());
   media.rows_bytes_max = RowsBytesMax(options);
   return media;

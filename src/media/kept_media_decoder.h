@@ -1,0 +1,59 @@
+// KeptMediaDecoder: decodes each medium once, though a request needs its pixels twice: first for
+// the number of its tokens, then, when its turn comes, for its rows.
+//
+//   connection thread   DecodeFor ──> child process ──> pixels, a copy is kept
+//   encoding thread     Decode    <──────────────────── takes the copy; decodes what is not there
+//
+// Media are told apart by Medium::content. Copies are kept within a budget, the newest in any case
+// that fits alone; one that is never taken goes when newer ones need its room.
+//
+// Threads: any, concurrently.
+
+#ifndef CAIRN_MEDIA_KEPT_MEDIA_DECODER_H_
+#define CAIRN_MEDIA_KEPT_MEDIA_DECODER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+#include "media/decoded_medium.h"
+
+namespace cairn {
+
+class KeptMediaDecoder final : public MediaDecoder {
+ public:
+  explicit KeptMediaDecoder(std::unique_ptr<MediaDecoder> decoder,
+                            size_t bytes_max = size_t{32} << 20U)
+      : decoder_(std::move(decoder)), bytes_max_(bytes_max) {}
+
+  Result<DecodedMedium> Decode(const Medium& medium) override;
+  Result<DecodedMedium> DecodeFor(uint64_t owner, const Medium& medium) override;
+
+  // Bytes of pixels and samples that are kept.
+  size_t kept_bytes() const;
+
+ private:
+  struct Kept {
+    Bits128 content;
+    DecodedMedium decoded;
+    size_t bytes = 0;
+  };
+
+  std::optional<DecodedMedium> Take(const Medium& medium);
+  void Keep(const Medium& medium, const DecodedMedium& decoded);
+
+  const std::unique_ptr<MediaDecoder> decoder_;
+  const size_t bytes_max_;
+  mutable std::mutex mutex_;
+  std::list<Kept> kept_;   // newest first; guarded by mutex_
+  size_t kept_bytes_ = 0;  // guarded by mutex_
+};
+
+}  // namespace cairn
+
+#endif  // CAIRN_MEDIA_KEPT_MEDIA_DECODER_H_
