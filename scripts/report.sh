@@ -3,7 +3,7 @@
 # Usage: scripts/report.sh scenarios|load|model FILE… [--markdown FILE] [--svg-dir DIR]
 #          [--html FILE] [--facts FILE]
 #        scripts/report.sh --install   matplotlib into .deps/report, and nothing else
-#        scripts/report.sh --test      the package's own tests
+#        scripts/report.sh --test      the tests of this package and of the benchmarks
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -14,7 +14,7 @@ source "$ROOT/scripts/lib/common.sh"
 source "$ROOT/scripts/report_tools.sh"
 
 export PYTHONDONTWRITEBYTECODE=1
-export PYTHONPATH="$ROOT/lab"
+export PYTHONPATH="$ROOT/lab:$ROOT/scripts"
 
 # Without matplotlib too: the tests that want it say that they are skipped. A test installs nothing.
 run_tests() {
@@ -22,14 +22,8 @@ run_tests() {
   if have_report_tools; then python="$REPORT_PYTHON"; fi
   "$python" -m unittest discover --verbose --start-directory "$ROOT/lab/report" \
     --top-level-directory "$ROOT/lab" --pattern '*_test.py'
-  "$python" "$ROOT/scripts/policies_test.py" --verbose
-  "$python" "$ROOT/scripts/fleets_test.py" --verbose
-  "$python" "$ROOT/scripts/bench_media_test.py" --verbose
-  "$python" "$ROOT/scripts/bench_tiers_test.py" --verbose
-  "$python" "$ROOT/scripts/play_inputs_test.py" --verbose
-  "$python" "$ROOT/scripts/fleet/fleet_unit_test.py" --verbose
-  "$python" "$ROOT/scripts/fleet/front_file_test.py" --verbose
-  "$python" "$ROOT/scripts/abuse/abuse_unit_test.py" --verbose
+  "$python" -m unittest discover --verbose --start-directory "$ROOT/scripts" \
+    --top-level-directory "$ROOT/scripts" --pattern '*_test.py'
 }
 
 main() {

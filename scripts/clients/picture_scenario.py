@@ -12,15 +12,12 @@ A client that has one of the two ways alone plays a turn of scenario.py in place
 answers have no reasoning, which a template would drop in front of a picture.
 """
 
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.pictures import png_squares
 from driver import Driver
 from scenario import TURNS, Scenario
-
-sys.path.append(str(Path(__file__).resolve().parents[1]))
-from png_squares import png_squares  # noqa: E402
 
 PICTURE = (384, 288, 8)  # width, height, and the side of its squares of one colour
 # Every picture of a conversation is a text that begins so, where the script reads it.

@@ -21,7 +21,7 @@ from typing import Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "scripts")]
 
 import batches  # noqa: E402
 import matrix  # noqa: E402
@@ -117,9 +117,9 @@ def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenar
                       folder, CLIENTS, second=model.second, **scenario)
     try:
         if isinstance(driver, batches.Batch):
-            return batches.play(driver, version, setting, ROOT)
+            return batches.play(driver, version, setting)
         return play(driver, version, setting)
-    except RuntimeError as error:
+    except (RuntimeError, SystemExit) as error:
         return Row(driver.name, version, name, problems=[str(error).replace("\n", " ")])
 
 

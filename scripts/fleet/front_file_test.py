@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Tests of examples/fleet/front_file.py, with servers that answer /health as each test wants."""
 
 import argparse
@@ -10,7 +9,6 @@ import threading
 import unittest
 from pathlib import Path
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "fleet"))
 
 import front_file  # noqa: E402
@@ -153,7 +151,3 @@ class OptionsTest(unittest.TestCase):
         self.assertIn('    labels: {"a": "b=\\"c\\"", "llm-d.ai/role": "x: y"}\n', endpoints.yaml(labels))
         for text in ("a", "=b"):
             self.assertIn("KEY=VALUE", self.refused(front_file.label_of, text))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,9 +8,10 @@ import threading
 import time
 from dataclasses import dataclass
 
-import scenarios
-from scenarios import CHAT, Conversation, ToolTurn
-from servers import KEY
+from bench.chat import events_of
+from fleet import scenarios
+from fleet.scenarios import CHAT, Conversation, ToolTurn
+from fleet.servers import KEY
 
 ANSWER_TOKENS = 24
 TRIES_MAX = 5
@@ -202,10 +203,8 @@ class Player:
                 attempt.error = f"status {reply.status}, {body or 'no body'}"
                 return ""
             ended = False
-            for line in reply:
-                if not line.startswith(b"data: {"):
-                    continue
-                piece, ends = piece_of(json.loads(line[6:]))
+            for event in events_of(reply):
+                piece, ends = piece_of(event)
                 if piece and not attempt.began:
                     attempt.began = True
                     attempt.first_token_ms = (time.monotonic() - begin) * 1000

@@ -9,8 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import POLL_S, START_S, begin, kill, make_secret, program, wait_for_port
-from topology import free_port
+from bench.servers import free_port
+from fleet.programs import POLL_S, START_S, begin, kill, make_secret, program, wait_for_port
 
 
 def fresh_folder(folder: Path) -> Path:
