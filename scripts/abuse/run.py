@@ -1,10 +1,10 @@
-"""Plays a hostile client against Cairn and against Debian's llama-server, while a second client chats:
-make abuse.
+"""Plays a hostile client against Cairn and against Debian's llama-server, while a second client
+chats: make abuse.
 
 Writes docs/abuse.md; in a short form or with ONLY, build/abuse/abuse.md. All figures are left in
-build/abuse/result.json. Fails where Cairn ends, /health is not answered within five seconds after an
-attack, one is answered that should be refused, an answer is a 500, or the second client's answer is
-another one afterwards. It never fails on a time.
+build/abuse/result.json. Fails where Cairn ends, /health is not answered within five seconds after
+an attack, one is answered that should be refused, an answer is a 500, or the second client's answer
+is another one afterwards. It never fails on a time.
 """
 
 import json

@@ -1,5 +1,5 @@
-"""Runs a benchmark of the project: python3 scripts/bench NAME [flags]. Without a name it lists them.
-`make bench-NAME` builds the programs first."""
+"""Runs a benchmark of the project: python3 scripts/bench NAME [flags]. Without a name it lists
+them. `make bench-NAME` builds the programs first."""
 
 import importlib
 import os

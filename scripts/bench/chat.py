@@ -1,4 +1,5 @@
-"""Chats with a server, as its clients have them: streams and their first tokens, and conversations."""
+"""Chats with a server, as its clients have them: streams and their first tokens, and conversations.
+"""
 
 import http.client
 import json

@@ -1,5 +1,5 @@
-"""Measures embeddings beside llama-server: texts a second in requests of 1, 32 and 256 texts, and how
-far the vectors of the two differ.
+"""Measures embeddings beside llama-server: texts a second in requests of 1, 32 and 256 texts, and
+how far the vectors of the two differ.
 
 Both servers run at once and are asked in turn, so that a busy machine slows both. The first round
 is not timed. Prints a table a model, in Markdown: the median of the rounds.

@@ -1,7 +1,6 @@
-"""Compares testdata/llama_server_flags.txt, the spellings that the tests know, with the --help of the
-llama-server that is installed: make llama-flags. What becomes of a flag is in
-src/cmd/llama_flags/llama_flags.tsv.
-"""
+"""Compares testdata/llama_server_flags.txt, the spellings that the tests know, with the --help of
+the llama-server that is installed: make llama-flags. What becomes of a flag is in
+src/cmd/llama_flags/llama_flags.tsv."""
 
 import difflib
 import re

@@ -2,8 +2,8 @@
 
 Plays the shows of media_shows.py on Cairn and on Debian's llama-server, with its defaults and with
 its best flags, on made models and made projectors, and writes docs/media_bench.md. All figures are
-left in build/bench-media/figures.json. The first round is not timed: llama-server writes a trace log
-in it, which says what it encodes.
+left in build/bench-media/figures.json. The first round is not timed: llama-server writes a trace
+log in it, which says what it encodes.
 """
 
 import json

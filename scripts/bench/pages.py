@@ -1,7 +1,9 @@
 """Parts of the pages that benchmarks write, in Markdown; lab/report/text.py writes the figures."""
 
 import math
+from pathlib import Path
 
+from report.plots import is_empty
 from report.text import COLUMNS, count_text, joined, wrapped
 
 
@@ -26,6 +28,21 @@ def counted(number: int, what: str) -> str:
     return f"{count_text(number)} {what}" + ("" if number == 1 else "s")
 
 
+def number(value, digits: int) -> str:
+    """"1,234.5"; a dash of None."""
+    return "–" if value is None else f"{value:,.{digits}f}"
+
+
 def percentile(figures: list, share: float) -> float:
     """By the nearest rank; 0 of none."""
     return sorted(figures)[max(0, math.ceil(share * len(figures)) - 1)] if figures else 0
+
+
+def write_plot(file: Path, plot) -> bool:
+    """Whether there was something to draw."""
+    if is_empty(plot):
+        return False
+    from report.draw import draw  # matplotlib: pylint: disable=import-outside-toplevel
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(draw(plot))
+    return True

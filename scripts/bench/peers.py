@@ -1,11 +1,11 @@
-"""Plays all scenarios on Cairn and on Debian's llama-server, with its defaults and with its best flags,
-on a made model of each memory class, and writes docs/benchmarks.md and its pictures: make
+"""Plays all scenarios on Cairn and on Debian's llama-server, with its defaults and with its best
+flags, on a made model of each memory class, and writes docs/benchmarks.md and its pictures: make
 bench-peers. What was seen is left in build/bench-peers, with a page for the browser.
 
-With MODEL=FILE [CHAT_TEMPLATE=name] [ANSWER_TOKENS=16]: the main scenarios on this model, on Cairn and
-on llama-server with its defaults, and whether their greedy answers agree; into
-build/bench-model/NAME.md. llama-server plays once more with smaller batches, as a control: how often
-does it agree with itself? CONTROL=0: not that.
+With MODEL=FILE [CHAT_TEMPLATE=name] [ANSWER_TOKENS=16]: the main scenarios on this model, on Cairn
+and on llama-server with its defaults, and whether their greedy answers agree; into
+build/bench-model/NAME.md. llama-server plays once more with smaller batches, as a control: how
+often does it agree with itself? CONTROL=0: not that.
 """
 
 from bench.beside import (Played, add_settings, arguments_of, between, call_text,

@@ -1,5 +1,6 @@
-"""Plays many clients at once on Cairn and on Debian's llama-server, with the same made model, and writes
-docs/serve.md and its pictures: make bench-serve. What is played: cairn-lab bench load --help.
+"""Plays many clients at once on Cairn and on Debian's llama-server, with the same made model, and
+writes docs/serve.md and its pictures: make bench-serve. What is played: cairn-lab bench load
+--help.
 
 With MODEL=FILE: the workload crowds, or WORKLOADS, on this model, into build/bench-serve/NAME.md.
 REPEAT is that of speed and crowds alone: all else is long enough to be played once. For every run a

@@ -1,5 +1,5 @@
-"""The settings of a benchmark. Each is a flag, and a variable of the environment as make passes it on:
-SCALE=0.5 is --scale 0.5. An empty variable is none."""
+"""The settings of a benchmark. Each is a flag, and a variable of the environment as make passes it
+on: SCALE=0.5 is --scale 0.5. An empty variable is none."""
 
 import argparse
 import os

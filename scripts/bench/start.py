@@ -1,9 +1,9 @@
-"""Measures how long a start takes until /health says ready, and until a request that comes at once is
-answered, beside Debian's llama-server: make bench-start.
+"""Measures how long a start takes until /health says ready, and until a request that comes at once
+is answered, beside Debian's llama-server: make bench-start.
 
-Plays the first start of Cairn in an empty cache folder, its second start in the same folder, and the
-peer's, in turn, PAIRS times over, and writes docs/start.md. Without models: the demo's, and a made
-qwen35.
+Plays the first start of Cairn in an empty cache folder, its second start in the same folder, and
+the peer's, in turn, PAIRS times over, and writes docs/start.md. Without models: the demo's, and a
+made qwen35.
 """
 
 import shutil

@@ -1,10 +1,10 @@
 """Measures many conversations in turn on a server whose memory holds few of them: make bench-tiers.
 
-For each seed, Cairn plays the conversations of tiers_play.py with memory for all of them, with memory
-for two, and with memory for two and a disk for all; Debian's llama-server plays them with its best
-flags, with memory for all and for two. The model is a made qwen35, or MODEL, on which less is played.
-docs/tiers.md has a section for each model; a run writes its own anew and keeps the others. All
-figures are in build/bench-tiers/figures.json. The bench fails when any request does.
+For each seed, Cairn plays the conversations of tiers_play.py with memory for all of them, with
+memory for two, and with memory for two and a disk for all; Debian's llama-server plays them with
+its best flags, with memory for all and for two. The model is a made qwen35, or MODEL, on which less
+is played. docs/tiers.md has a section for each model; a run writes its own anew and keeps the
+others. All figures are in build/bench-tiers/figures.json. The bench fails when any request does.
 """
 
 import json

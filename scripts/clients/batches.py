@@ -12,6 +12,7 @@ from bench.servers import Server, installed_peer
 from driver import PATH
 from recorder import Recorder
 from session import Row
+from table import table_of
 
 SCRIPTS = Path(__file__).resolve().parent
 SECONDS_MAX = 600
@@ -106,11 +107,11 @@ def play(batch: Batch, version: str, setting) -> Row:
     return row
 
 
+def cells(row: Row) -> list:
+    result = "ok" if row.passed else "; ".join(row.problems)
+    return [row.client, row.version, row.ways, str(row.requests), f"{row.prompt_tokens:,}",
+            f"not run: {row.not_run}" if row.not_run else result]
+
+
 def as_markdown(rows: list) -> str:
-    lines = ["| " + " | ".join(HEAD) + " |", "| --- | --- | --- | ---: | ---: | --- |"]
-    for row in rows:
-        result = "ok" if row.passed else "; ".join(row.problems)
-        cells = [row.client, row.version, row.ways, str(row.requests), f"{row.prompt_tokens:,}",
-                 f"not run: {row.not_run}" if row.not_run else result]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    return table_of(HEAD, "lllrrl", map(cells, rows))

@@ -168,8 +168,8 @@ def run_pictures(only: list, folder: Path) -> bool:
         passed = passed and row.passed
         table.keep(row, key, PICTURES)
     rows = table.kept([pictures.key_of(client) for client in pictures.CLIENTS], PICTURES)
-    table.write_block(PAGE, "pictures", pictures.as_markdown(rows))
-    print("\n" + pictures.as_markdown(rows), flush=True)
+    table.write_block(PAGE, "pictures", table.pictures_as_markdown(rows))
+    print("\n" + table.pictures_as_markdown(rows), flush=True)
     return passed
 
 

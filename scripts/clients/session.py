@@ -12,7 +12,7 @@ from typing import Optional
 
 from bench.servers import Server
 from driver import Driver, Place
-from picture_scenario import PictureScenario
+from pictures import PictureScenario
 from recorder import Recorder
 from scenario import TURNS, Scenario
 

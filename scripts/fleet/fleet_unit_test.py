@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
-from fleet import fronts, player, report, run, scenarios, topology
+from fleet import fronts, player, run, scenarios, topology
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = scenarios.Sizes(headers=3, header_tokens=50, conversations=6, turns=3, turn_tokens=20)
@@ -330,7 +330,7 @@ class BoundsTest(unittest.TestCase):
     def test_the_page_has_a_row_for_each_play(self):
         plays = [self.play(read_tokens=1234, ratio=1, turns=3),
                  self.play(event="killed", ratio_max=1.35, failed=2, cut=2)]
-        page = report.markdown(plays, ["session hash: haproxy is not installed"], "make fleet-test",
+        page = run.markdown(plays, ["session hash: haproxy is not installed"], "make fleet-test",
                                "network namespaces",
                                SimpleNamespace(clients=6, model_text="a made model"))
         self.assertIn("| chats | chat | session hash |  | 1,234 | 1.00 |  | 3 | 0 | 0 |", page)

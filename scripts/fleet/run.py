@@ -1,5 +1,5 @@
-"""Plays conversations on a fleet of four Cairn servers behind a front, and on one server alone, kills and
-drains one of the four: make fleet-test.
+"""Plays conversations on a fleet of four Cairn servers behind a front, and on one server alone,
+kills and drains one of the four: make fleet-test.
 
 Writes result.json and result.md into build/fleet, and fails when a bound is missed. As root the
 servers run in network namespaces. A setup is a front (fronts.py) and a tier (tiers.py): to try
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 
 from bench.servers import ROOT, make_model
 from bench.settings import Settings, chosen, path, prepared, words
-from fleet import epp, fronts, report, scenarios, tiers, topology
+from fleet import epp, fronts, scenarios, tiers, topology
 from fleet.player import Player
 from fleet.servers import Server
 
@@ -269,8 +269,49 @@ def play_all(args, fleet: Fleet) -> tuple[list[Play], list[str]]:
             alone[scenario, api] = play.read_tokens
         play.ratio = play.read_tokens / alone[scenario, api]
         plays.append(play)
-        print(report.line(play), flush=True)
+        print(line(play), flush=True)
     return plays, skips
+
+
+def title(play) -> str:
+    event = f", one {play.event}" if play.event else ""
+    return f"{play.scenario}, {play.api}, {play.setup}{event}"
+
+
+def line(play) -> str:
+    bound = f" (at most {play.ratio_max})" if play.ratio_max is not None else ""
+    failed = f"{play.failed} failed" + (f", {play.cut} of them cut streams" if play.cut else "")
+    seen = {"yes": ", front_file.py saw it", "no": ", front_file.py missed it"}.get(play.front_file, "")
+    busiest = "" if play.busiest_max is None else (
+        f"; the busiest server answered {play.busiest_share:.0%} (at most {play.busiest_max:.0%})")
+    quiet = "" if not play.quiet_turns else (
+        f"; after the quiet {play.quiet_turns} turns, {play.quiet_moved} moved, "
+        f"{play.quiet_tokens_per_turn:.0f} tokens each")
+    return (f"{title(play)}: {play.read_tokens:,.0f} tokens prefilled, {play.ratio:.2f} x{bound}; "
+            f"{play.turns} turns, {play.moved} moved, {failed}; first token "
+            f"{play.first_token_ms_p50:.0f}/{play.first_token_ms_p95:.0f} ms; "
+            f"{play.seconds:.1f} s{seen}{busiest}{quiet}")
+
+
+def row(play) -> str:
+    bound = "" if play.ratio_max is None else f"{play.ratio_max:.2f}"
+    failed = f"{play.failed}" + (f" ({play.cut} cut)" if play.cut else "")
+    quiet = "" if not play.quiet_turns else (
+        f"{play.quiet_moved} of {play.quiet_turns} moved, {play.quiet_tokens_per_turn:.0f} tokens")
+    return (f"| {play.scenario} | {play.api} | {play.setup} | {play.event} | "
+            f"{play.read_tokens:,.0f} | {play.ratio:.2f} | {bound} | {play.turns} | {play.moved} | "
+            f"{failed} | {play.first_token_ms_p50:.0f} / {play.first_token_ms_p95:.0f} | {quiet} |")
+
+
+def markdown(plays, skips, command: str, places: str, args) -> str:
+    lines = [f"`{command}`: four servers in {places}, {args.clients} clients at a time, "
+             f"{args.model_text}.", "",
+             "| scenario | API | setup | one server is | tokens prefilled | x one server | "
+             "at most | turns | moved | failed | first token p50 / p95, ms | turns after the quiet |",
+             "| --- " * 12 + "|"]
+    lines += [row(play) for play in plays]
+    lines += [""] + [f"Skipped: {skip}." for skip in skips] if skips else []
+    return "\n".join(lines) + "\n"
 
 
 def arguments(argv: list[str]):
@@ -304,14 +345,14 @@ def main(argv: list[str]) -> int:
     finally:
         places.close()
     command = "make fleet-test" + (" SHORT=1" if args.short else "")
-    page = report.markdown(plays, skips, command, places.text, args)
+    page = markdown(plays, skips, command, places.text, args)
     (args.work / "result.md").write_text(page)
     (args.work / "result.json").write_text(json.dumps(
         {"command": command, "places": places.text, "model": args.model_text,
          "seed": args.seed, "clients": args.clients, "skipped": skips,
          "plays": [asdict(play) for play in plays]}, indent=1) + "\n")
     print(f"written: {args.work / 'result.md'}, {args.work / 'result.json'}")
-    misses = [f"{report.title(play)}: {miss}" for play in plays for miss in play.misses()]
+    misses = [f"{title(play)}: {miss}" for play in plays for miss in play.misses()]
     for miss in misses:
         print(f"fleet-test: {miss}", file=sys.stderr)
     return 1 if misses else 0

@@ -1,6 +1,6 @@
-"""What the servers of a fleet share beside the front. A tier has a name, `missing()`,
-start(work, address), flags(place) for `cairn serve`, and stop(). The address is a free one, host and
-port, that all servers reach."""
+"""What the servers of a fleet share beside the front. A tier has a name, `missing()`, start(work,
+address), flags(place) for `cairn serve`, and stop(). The address is a free one, host and port, that
+all servers reach."""
 
 import json
 import os

@@ -5,7 +5,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from bench.sims.fleets_page import write_page
+from bench.sims.fleets import write_page
 from bench.sims.fleets_plan import CLAUDE, LARGE, PARTS, Run, front_run, planned, scale_run
 
 

@@ -6,7 +6,7 @@ import unittest
 from pathlib import Path
 
 from bench.sims import policies, runs
-from bench.sims.policies_page import Figures, disk_goals, disk_part, plot
+from bench.sims.policies import Figures, disk_goals, disk_part, plot
 from bench.sims.policies_plan import LLAMA, PARTS, SHIPPED, TRACES, Run, planned
 
 

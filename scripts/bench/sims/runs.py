@@ -1,7 +1,7 @@
 """Runs of `cairn-lab sim`, some at a time.
 
-What a run found is kept in results.json under its command line and the hashes of the program and the
-trace. So a plan can be stopped at any time, and a later one does only what is missing.
+What a run found is kept in results.json under its command line and the hashes of the program and
+the trace. So a plan can be stopped at any time, and a later one does only what is missing.
 """
 
 import hashlib
