@@ -1,5 +1,5 @@
-// For tests that run a benchmark (scripts/bench) against llama-server: at the smallest size, in a folder
-// of the test's own.
+// For tests that run a benchmark of scripts/bench against llama-server: at the smallest size, in a
+// folder of the test's own.
 
 #ifndef CAIRN_TESTS_BENCH_SCRIPT_H_
 #define CAIRN_TESTS_BENCH_SCRIPT_H_

@@ -32,8 +32,8 @@ inline std::string WriteEncoder(const std::string& architecture, bool ranks, boo
 }
 
 // The command of Debian's llama-server, in the private prefix or installed. Empty if there is none.
-// It computes with the kernels that this test was given (scripts/lib/kernels.sh): those of another CPU
-// round otherwise.
+// It computes with the kernels that this test was given (scripts/lib/kernels.sh): those of another
+// CPU round otherwise.
 inline Flags PeerCommand(const Flags& flags) {
   const std::string root = CAIRN_SOURCE_DIR;
   if (!std::filesystem::exists(root + "/.deps/prefix/usr/bin/llama-server") &&

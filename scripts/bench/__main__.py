@@ -13,7 +13,8 @@ ROOT = SCRIPTS.parent
 sys.dont_write_bytecode = True
 sys.path[:1] = [str(SCRIPTS), str(ROOT / "lab")]
 
-# By name: the module, with a function that is not its main, and what it does. Those in PLOTTED draw with matplotlib.
+# By name: the module, with a function that is not its main, and what it does. Those in PLOTTED draw
+# with matplotlib.
 BENCHMARKS = {
     "embeddings": ("bench.embeddings", "embeddings beside llama-server (flags alone)"),
     "media": ("bench.media", "prompts with pictures beside llama-server, into docs/media_bench.md"),

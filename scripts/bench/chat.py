@@ -81,8 +81,8 @@ def prompt(tokens: int, seed: int) -> str:
 
 
 class Conversation:
-    """A conversation as its client has it: a long first turn and short ones after it. Times are those
-    of a whole request for one token."""
+    """A conversation as its client has it: a long first turn and short ones after it. Times are
+    those of a whole request for one token."""
 
     def __init__(self, tokens: int, seed: int):
         self._messages = [{"role": "system", "content": prompt(tokens, seed)},

@@ -11,9 +11,10 @@ from bench.servers import ROOT, find_peer
 from bench.settings import Settings, fail
 
 LIST = "testdata/llama_server_flags.txt"
-# A flag's line begins with its spellings, separated by commas; one space is before its values, and two
-# before its sentence.
-LINE = re.compile(r"((?:--?[A-Za-z][A-Za-z0-9.-]*, *)*--?[A-Za-z][A-Za-z0-9.-]*),?( [^ ].*?)?(?:  |$)")
+SPELLING = r"--?[A-Za-z][A-Za-z0-9.-]*"
+# A flag's line begins with its spellings, separated by commas; one space is before its values, and
+# two before its sentence.
+LINE = re.compile(rf"((?:{SPELLING}, *)*{SPELLING}),?( [^ ].*?)?(?:  |$)")
 
 
 def spellings(text: str) -> list[str]:

@@ -127,7 +127,8 @@ class Player:
         make_projector(self._args.lab, self.projector, self._recipe.projector, *width)
 
     def command(self, configuration: Configuration) -> list:
-        program = [str(self._args.cairn), "serve"] if configuration.ours else self._args.peer.command
+        ours = [str(self._args.cairn), "serve"]
+        program = ours if configuration.ours else self._args.peer.command
         command = [*program, "-m", str(self.model)]
         if configuration.projector:
             command += ["--mmproj", str(self.projector)]

@@ -38,8 +38,8 @@ def drop_from_page_cache(folder: Path):
 
 
 class Play:
-    """One run: a prefill on each server, and what follows from it. `seen` is called with the kind of
-    each figure, milliseconds and tokens prefilled."""
+    """One run: a prefill on each server, and what follows from it. `seen` is called with the kind
+    of each figure, milliseconds and tokens prefilled."""
 
     def __init__(self, args, tokens: int, seed: int, seen):
         self._args, self._tokens, self._seed, self._seen = args, tokens, seed, seen
@@ -194,8 +194,8 @@ def main(argv: list[str]):
     args.peer = find_peer()
     args.model = args.model or made_for_benches(args.lab, "qwen35", 4)
     lines = ["# Resuming after a restart", "",
-             f"Written by `make bench-resume`. A conversation on `{args.model.name}` continues with "
-             "one more turn.", ""]
+             f"Written by `make bench-resume`. A conversation on `{args.model.name}` continues "
+             "with one more turn.", ""]
     for tokens in args.tokens:
         found = medians(args, tokens)
         lines += section(args, tokens, found)

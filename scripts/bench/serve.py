@@ -23,19 +23,19 @@ CAIRN, PEER = "cairn", "llama-server"
 MARKS_TOKENS = 2048  # around the answers and questions beside a long prompt
 ANSWER_TOKENS_MIN = 200
 
-COMPARED = """For each run of a workload a server was started and ended, ours and the peer's in turn;
-never did two run at once. The clients ran on the same cores. Both servers have the same model,
-context, slots, threads, batches and limit for cached RAM, and answer greedily; answers have the same
-lengths, as their ends are ignored. *crowds* has {crowd_slots} slots with a stream for each, as is
-the default of both; all else is in one buffer. Other lengths and flags of a workload: *gaps* has a
-context of {long_context} tokens and {answers} answers of up to {answer_tokens} tokens; *streams* has
-{streams} clients for {stream_seconds} seconds; *turns* has pauses of {pause_ms} ms, and its answers,
-which must hold reasoning, are decided beforehand: the peer is held to them by a grammar in the
-request, ours by `--script`."""
+COMPARED = """For each run of a workload a server was started and ended, ours and the peer's in
+turn; never did two run at once. The clients ran on the same cores. Both servers have the same
+model, context, slots, threads, batches and limit for cached RAM, and answer greedily; answers have
+the same lengths, as their ends are ignored. *crowds* has {crowd_slots} slots with a stream for
+each, as is the default of both; all else is in one buffer. Other lengths and flags of a workload:
+*gaps* has a context of {long_context} tokens and {answers} answers of up to {answer_tokens} tokens;
+*streams* has {streams} clients for {stream_seconds} seconds; *turns* has pauses of {pause_ms} ms,
+and its answers, which must hold reasoning, are decided beforehand: the peer is held to them by a
+grammar in the request, ours by `--script`."""
 
-MADE = """The model is a small one of random weights that `cairn-lab model make qwen35` made ({width}
-wide, 4 layers), with one token a byte. On larger ones computing takes more and everything else less
-of the time, so ratios are nearer to those of computing alone."""
+MADE = """The model is a small one of random weights that `cairn-lab model make qwen35` made
+({width} wide, 4 layers), with one token a byte. On larger ones computing takes more and everything
+else less of the time, so ratios are nearer to those of computing alone."""
 
 
 class Serve(Played):

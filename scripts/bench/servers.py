@@ -49,8 +49,8 @@ class Peer:
 
 
 def installed_peer() -> Peer | None:
-    """ggml looks for its backends beside the program, which in the private prefix is the loader, and
-    where it is run. With CAIRN_BACKENDS_DIR it runs there, with the kernels that Cairn uses."""
+    """ggml looks for its backends beside the program, which in the private prefix is the loader,
+    and where it is run. With CAIRN_BACKENDS_DIR it runs there, with the kernels that Cairn uses."""
     prefix = ROOT / ".deps" / "prefix" / "usr"
     program = prefix / "bin" / "llama-server"
     own = os.environ.get("CAIRN_BACKENDS_DIR")
@@ -99,8 +99,9 @@ def made_for_benches(lab: Path, architecture: str, layers: int, folder: Path | N
 
 
 class Server:
-    """One process, ready; `command` without its port, `environment` beside the usual variables. As a
-    context manager it is stopped at the end. It is asked every `poll_s` seconds whether it is ready."""
+    """One process, ready; `command` without its port, `environment` beside the usual variables. As
+    a context manager it is stopped at the end. It is asked every `poll_s` seconds whether it is
+    ready."""
 
     def __init__(self, command: list, folder: Path, log_path: Path,
                  environment: dict | None = None, poll_s: float = POLL_S):

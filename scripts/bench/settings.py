@@ -38,8 +38,8 @@ def chosen(names: list[str], known, what: str) -> list[str]:
 
 
 class Settings:
-    """Collects the settings; `parsed` returns them as attributes. All benchmarks have those that the
-    constructor adds. `quick`: whether the short form is asked for. `folder`: of build/."""
+    """Collects the settings; `parsed` returns them as attributes. All benchmarks have those that
+    the constructor adds. `quick`: whether the short form is asked for. `folder`: of build/."""
 
     def __init__(self, name: str, text: str, argv: list[str], folder: str = ""):
         self._argv, self._page = argv, ""

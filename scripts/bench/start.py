@@ -20,10 +20,10 @@ from bench.settings import Settings, prepared
 POLL_S = 0.01
 FIRST, PEER, SECOND = "first", "llama-server", "second"
 
-ABOUT = """Milliseconds from the start of the program until `/health` says ready, the median of {pairs}
-starts of each, ours and Debian's llama-server in turn. `make bench-start` writes this page. {cairn};
-the peer is llama-server {peer}, on the same libllama. {processor}, {threads} threads, a context of
-{context} tokens, the model's file in the page cache."""
+ABOUT = """Milliseconds from the start of the program until `/health` says ready, the median of
+{pairs} starts of each, ours and Debian's llama-server in turn. `make bench-start` writes this page.
+{cairn}; the peer is llama-server {peer}, on the same libllama. {processor}, {threads} threads, a
+context of {context} tokens, the model's file in the page cache."""
 
 BEHIND = """The first start has an empty cache folder, the second one follows right behind it.
 llama-server warms the model up before it is ready (one decode of an empty prompt); ours decodes 24
@@ -57,8 +57,8 @@ class Player:
             return ready_ms, (time.monotonic() - begin) * 1000
 
     def play(self, model: Path) -> dict:
-        """Medians by who, until it is ready and until the answer. A second start is one right behind
-        the first, so the first has no idle time to measure the grid in."""
+        """Medians by who, until it is ready and until the answer. A second start is one right
+        behind the first, so the first has no idle time to measure the grid in."""
         times = {FIRST: [], PEER: [], SECOND: []}
         model.read_bytes()  # it is in memory then, as for all starts
         for pair in range(self._args.pairs):

@@ -171,9 +171,9 @@ class Figures(unittest.TestCase):
 
 
 def arguments_of(shape) -> SimpleNamespace:
-    return SimpleNamespace(shape=shape, cairn=Path("cairn"), peer=Peer(["llama-server"], Path(".")), ram_mib=512,
-                           model=Path("a.gguf"), threads=2, disk_gib=3, flags=["--codec", "raw"],
-                           work=Path("work"))
+    return SimpleNamespace(shape=shape, cairn=Path("cairn"), work=Path("work"), threads=2,
+                           peer=Peer(["llama-server"], Path(".")), model=Path("a.gguf"),
+                           ram_mib=512, disk_gib=3, flags=["--codec", "raw"])
 
 
 class ACommand(unittest.TestCase):

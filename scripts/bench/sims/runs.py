@@ -28,8 +28,8 @@ class SimSettings(Settings):
         self._file, self._parts = file, parts
         self.add("traces", path, ROOT.parent / "shared" / "traces", "the folder of the traces")
         self.add("jobs", int, 1, "runs at the same time")
-        self.add("first", int, 0, "only the first N lines of each trace, as a quick check; the page "
-                 "goes to first-N in the folder of the runs")
+        self.add("first", int, 0, "only the first N lines of each trace, as a quick check; the "
+                 "page goes to first-N in the folder of the runs")
         self.add("only", words, parts, "some parts of the page")
         self.flag("no-runs", "write the page from what there is")
         self.add("pause-while", path, None, "halt all runs while this file exists")
