@@ -111,9 +111,9 @@ TEXTS = {
               "without a store, which prefills all of it anew; and to the first server after a "
               "restart, which reads its own folder."),
     "refused": ("Where a fetch does not pay", ["case", "without a tier, ms", "with, ms", "ratio"],
-                "The tier does not fetch where prefill would be as fast. A server that has just started "
-                "assumes a network of 1 Gbit/s; the conversations after the first find it measured. "
-                "The short prompt is compared with a server that has a folder alone."),
+                "The tier does not fetch where prefill would be as fast. A server that has just "
+                "started assumes a network of 1 Gbit/s; the conversations after the first find it "
+                "measured. The short prompt is compared with a server that has a folder alone."),
     "faults": ("While the store fails", ["store", "requests", "failed", "first 10 s, ms",
                "after, ms", "stop"],
                "Next turns of conversations of about {fault_tokens:,} tokens that the store has, "
@@ -184,9 +184,10 @@ def main(argv: list[str]):
     results, kept = {}, args.work / "result.json"
     if args.parts != PARTS and kept.is_file():
         results = json.loads(kept.read_text())
-    shutil.rmtree(args.work)
-    args.work.mkdir()
     kept.write_text(json.dumps(results, indent=1) + "\n")
+    args.work /= "plays"  # what an earlier run left there must not spare this one anything
+    shutil.rmtree(args.work, ignore_errors=True)
+    args.work.mkdir()
     args.models = models_of(args)
     stores, skips = stores_here()
     for part, measure in [("moved", lambda: moved_rows(args, stores)),
