@@ -146,8 +146,8 @@ class Player:
 
     def play_all(self, attacks: list, start, seen):
         """`start(attack)` starts the server for it, and `seen` takes each result. A server that
-        ended, hangs or answers otherwise is replaced; in the whole form every group of attacks has a
-        server of its own."""
+        ended, hangs or answers otherwise is replaced; in the whole form every group of attacks has
+        a server of its own."""
         server, before = None, None
         try:
             for attack in attacks:

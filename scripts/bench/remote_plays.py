@@ -92,7 +92,7 @@ def with_flag(flags: list, name: str, value: str) -> list:
 
 
 def refuse_short(args, model, store, seed: int) -> dict:
-    """A conversation that is not worth a lookup, on new servers with and without the tier in turn."""
+    """A conversation that is not worth a lookup, on new servers with and without the tier."""
     conversation = Conversation(SHORT_TOKENS, seed)
     figures = {"with_ms": [], "without_ms": []}
     with started(store, args):
@@ -189,8 +189,8 @@ def damage(port: int):
     with socket.create_connection(("127.0.0.1", port), timeout=10) as connection:
         replies = connection.makefile("rb")
         for key in keys:
-            connection.sendall(b"*4\r\n$8\r\nSETRANGE\r\n$%d\r\n%s\r\n$3\r\n300\r\n$8\r\ndamaged!\r\n"
-                               % (len(key), key))
+            connection.sendall(b"*4\r\n$8\r\nSETRANGE\r\n$%d\r\n%s\r\n" % (len(key), key) +
+                               b"$3\r\n300\r\n$8\r\ndamaged!\r\n")
             damaged += replies.readline().startswith(b":")  # an index entry is no string
     if damaged == 0:
         fail("there was no object to damage")

@@ -8,7 +8,8 @@ from session import Row
 
 HEAD = ("Client", "Version", "Model", "Requests", "Prompt tokens", "Prefilled", "Reused", "Re-sent",
         "Result")
-PICTURE_HEAD = ("Client", "Version", "Pictures by", "Requests", "With pictures", "Pictures", "Encoded",
+PICTURE_HEAD = ("Client", "Version", "Pictures by", "Requests", "With pictures", "Pictures",
+                "Encoded",
                 "Prompt tokens", "Prefilled", "Reused", "Result")
 
 # Between two of these lines of the page stands what a run has written.

@@ -106,9 +106,10 @@ class Player:
             due.put(conversation)
         errors = []
         half = threading.Event()
+        begins = [pause_s * number / self._clients for number in range(self._clients)]
         workers = [threading.Thread(target=self._work, daemon=True,
-                                    args=(due, turns, half, errors, pause_s * number / self._clients))
-                   for number in range(self._clients)]
+                                    args=(due, turns, half, errors, begin_s))
+                   for begin_s in begins]
         event = threading.Thread(target=self._when_half, args=(half, halfway, errors),
                                  daemon=True)
         for thread in (*workers, event):

@@ -99,7 +99,8 @@ class Play:
     front_file: str = ""  # whether front_file.py saw the event
     busiest_share: float = 0.0  # of the turns, the server's that answered most
     busiest_max: float | None = None
-    # The turns after the quiet: those on another server, and the tokens that one prefilled on average.
+    # The turns after the quiet: those on another server, and the tokens that one prefilled on
+    # average.
     quiet_turns: int = 0
     quiet_moved: int = 0
     quiet_tokens_per_turn: float = 0.0
@@ -281,7 +282,8 @@ def title(play) -> str:
 def line(play) -> str:
     bound = f" (at most {play.ratio_max})" if play.ratio_max is not None else ""
     failed = f"{play.failed} failed" + (f", {play.cut} of them cut streams" if play.cut else "")
-    seen = {"yes": ", front_file.py saw it", "no": ", front_file.py missed it"}.get(play.front_file, "")
+    seen = {"yes": ", front_file.py saw it",
+            "no": ", front_file.py missed it"}.get(play.front_file, "")
     busiest = "" if play.busiest_max is None else (
         f"; the busiest server answered {play.busiest_share:.0%} (at most {play.busiest_max:.0%})")
     quiet = "" if not play.quiet_turns else (
@@ -307,7 +309,8 @@ def markdown(plays, skips, command: str, places: str, args) -> str:
     lines = [f"`{command}`: four servers in {places}, {args.clients} clients at a time, "
              f"{args.model_text}.", "",
              "| scenario | API | setup | one server is | tokens prefilled | x one server | "
-             "at most | turns | moved | failed | first token p50 / p95, ms | turns after the quiet |",
+             "at most | turns | moved | failed | first token p50 / p95, ms | "
+             "turns after the quiet |",
              "| --- " * 12 + "|"]
     lines += [row(play) for play in plays]
     lines += [""] + [f"Skipped: {skip}." for skip in skips] if skips else []

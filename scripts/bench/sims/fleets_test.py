@@ -58,7 +58,8 @@ class APage(unittest.TestCase):
     def test_has_a_row_for_each_run_and_its_plots(self):
         text, missing, svgs = self.written(self.FOUND)
         self.assertEqual(missing, 0)
-        self.assertIn("| hash, one lost, remote | 90.00 | 80.00 | 1.250 | 3.0 | 2.0 | 9 | 5 |", text)
+        self.assertIn("| hash, one lost, remote | 90.00 | 80.00 | 1.250 | 3.0 | 2.0 | 9 | 5 |",
+                      text)
         self.assertIn("| one large server | 92.00 | 900 | 1.125 | 1 | 0 | 1 |  |", text)
         self.assertEqual(svgs, ["fronts.svg", "remote.svg", "scale-claude-code.svg",
                                 "scale-mooncake-conversation.svg"])
