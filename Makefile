@@ -27,7 +27,8 @@ build: setup-test ## The program build/cairn and the tests
 test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
 	@scripts/test.sh $(ARGS)
 
-# Tests that start more than ctest does, by scripts/test_NAME.sh; ARGS="…" passes arguments on.
+# Tests that start more than ctest does, by scripts/test_NAME.sh; ARGS="…" passes arguments on. Of the
+# package and the service KIND=system, KIND=tar and SUITE=sid name other packages.
 test-%: ## More tests: vulkan, rpc (a model on two workers), web (a browser), package, service, setup
 	@$(if $(filter web package service,$*),scripts/build.sh $(if $(filter web,$*),cairn) cairn-lab)
 	@scripts/test_$*.sh $(ARGS)
@@ -36,8 +37,7 @@ test-vulkan test-web test-package test-service: setup
 test-package test-service: package
 web-test package-test service-test: %-test: test-%
 
-# KIND=system, KIND=tar, SUITE=sid: the other packages. As root in namespaces; SHORT=1: one scenario.
-fleet-test: bench-fleet #: Four servers behind HAProxy, one killed, one drained (SHORT=1, ARGS=…)
+fleet-test: bench-fleet #: Four servers behind HAProxy, one killed, one drained; as root in namespaces (SHORT=1, ARGS=…)
 
 llama-flags: setup #: Compare the list of llama-server's flags with its --help (UPDATE=1: rewrite the list)
 	@python3 scripts/bench llama-flags

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from bench import machine
-from bench.pages import paragraph, table
+from bench.pages import counted, paragraph, table
 from bench.servers import ROOT, Server, find_peer, make_model
 from bench.settings import Settings, prepared
 
@@ -21,7 +21,7 @@ POLL_S = 0.01
 FIRST, PEER, SECOND = "first", "llama-server", "second"
 
 ABOUT = """Milliseconds from the start of the program until `/health` says ready, the median of
-{pairs} starts of each, ours and Debian's llama-server in turn. `make bench-start` writes this page.
+{starts} of each, ours and Debian's llama-server in turn. `make bench-start` writes this page.
 {cairn}; the peer is llama-server {peer}, on the same libllama. {processor}, {threads} threads, a
 context of {context} tokens, the model's file in the page cache."""
 
@@ -82,7 +82,7 @@ def figures_table(found: dict, at: int) -> str:
 
 
 def page(args, found: dict) -> str:
-    about = ABOUT.format(pairs=args.pairs, cairn=machine.cairn_version(args),
+    about = ABOUT.format(starts=counted(args.pairs, "start"), cairn=machine.cairn_version(args),
                          peer=machine.peer_version(args.peer), processor=machine.processor(),
                          threads=args.threads, context=args.context)
     return "\n".join([
