@@ -43,7 +43,7 @@ class Settings:
 
     def __init__(self, name: str, text: str, argv: list[str], folder: str = ""):
         self._argv, self._page = argv, ""
-        self._parser = argparse.ArgumentParser(prog=f"bench {name}",
+        self._parser = argparse.ArgumentParser(prog=f"bench {name}", allow_abbrev=False,
                                                description=text.split("\n\n", maxsplit=1)[0])
         self.quick = self.flag("quick", "the shortest form, into the folder --work: does it work?")
         self.add("cairn", path, ROOT / "build" / "cairn", "the program")
