@@ -33,7 +33,7 @@ WIDTH = 64
 
 @dataclass
 class Result:
-    """Of one attack on one server. Times of the second client are those to its first token."""
+    """Describes one attack on one server. Times of the second client are those to its first token."""
     group: str
     title: str
     server: str

@@ -1,4 +1,4 @@
-"""What `peers` and `serve` share: `cairn-lab bench` plays on one server after the other, Cairn and
+"""`peers` and `serve` share this: `cairn-lab bench` plays on one server after the other, Cairn and
 llama-server, and lab/report draws the page."""
 
 import os
@@ -21,7 +21,7 @@ def say(text: str):
 
 
 def add_settings(settings: Settings):
-    """Those of both. OUT is the folder of the page."""
+    """Adds those of both. OUT is the folder of the page."""
     settings.add("model", path, None, "a file, in place of a made one")
     settings.add("models", path, None, "a folder for made ones")
     settings.add("width", int, 256, "of made models", quick=64)
@@ -52,7 +52,7 @@ class Played:
         self.files = []  # results
 
     def start(self, command: list, ours: bool, stem: str) -> Server:
-        # What an earlier run saved must not spare this one its prefill.
+        # A prompt that an earlier run saved must not spare this one its prefill.
         shutil.rmtree(self._args.cache, ignore_errors=True)
         folder = ROOT if ours else self._args.peer.folder
         return Server(command, folder, self._args.work / f"{stem}.server.log")

@@ -1,4 +1,4 @@
-"""What a page says of the machine, the programs and the commands."""
+"""The words of a page about the machine, the programs and the commands."""
 
 import os
 import platform
@@ -49,7 +49,7 @@ def peer_version(peer) -> str:
 
 
 def facts(args, begin: float, **more) -> dict:
-    """Of a run that began at `begin` by time.monotonic(), without llama-server where `args.peer` is
+    """Describes a run that began at `begin` by time.monotonic(), without llama-server where `args.peer` is
     None; `args.load` was the load of other programs then."""
     return {
         "minutes": max(1, round((time.monotonic() - begin) / 60)),

@@ -72,7 +72,7 @@ def shows_for(recipe: Recipe) -> list:
 
 @dataclass
 class Figures:
-    """Of one request. Tokens are the server's counts."""
+    """Describes one request. Tokens are the server's counts."""
     phase: str
     sent: int
     prefilled: int

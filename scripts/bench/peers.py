@@ -19,7 +19,7 @@ MAIN_SCENARIOS = ["growing-chat", "two-agents", "edits-further-back", "regenerat
                   "titles", "forks", "sub-agents", "parallel-same", "restart", "tool-messages",
                   "crowd"]
 CONTROL_BATCH = 32
-# Of each class, an architecture whose grid is verified in docs/architectures.md, and its layers;
+# Each class has an architecture whose grid is verified in docs/architectures.md, and its layers;
 # where every token looks at all before it, two layers take long enough.
 RECIPES = {"hybrid": ("qwen35", 4), "recurrent": ("mamba2", 4), "sliding-window": ("gpt-oss", 2),
            "attention": ("qwen3", 2)}

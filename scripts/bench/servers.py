@@ -169,7 +169,7 @@ class Server:
         fail(f"/metrics has no {name}")
 
     def memory_mib(self, name: str = "VmRSS") -> float:
-        """What /proc says; 0 of a process that has ended."""
+        """Returns what /proc says; 0 of a process that has ended."""
         try:
             lines = Path(f"/proc/{self.pid}/status").read_text().splitlines()
         except OSError:

@@ -15,7 +15,7 @@ def fail(what: str) -> NoReturn:
 
 
 def words(text: str) -> list[str]:
-    """Of a list with commas."""
+    """Splits a list with commas."""
     return [word for word in text.split(",") if word]
 
 

@@ -45,7 +45,7 @@ CONFIGURATIONS = {each.name: each for each in (
     Configuration("peer-two", "llama-server, memory for two", False, FEW, beside=False),
 )}
 
-# Of a whole run on the made model, on MODEL and in the short form.
+# Shapes of a whole run on the made model, on MODEL and in the short form.
 SHAPES = {
     "made": Shape(24, 9000, 100, 24, 3, 1, 6, 4),
     "real": Shape(24, 600, 100, 24, 2, 1, 6, 4),

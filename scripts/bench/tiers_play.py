@@ -57,7 +57,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of the model's state, as Cairn's /props has them."""
+    """Describes the model's state, as Cairn's /props has them."""
     kv_bytes_per_token: int
     snapshot_bytes: int
 
@@ -178,7 +178,7 @@ def long_answer(server: Server, tokens: int):
 
 
 def wait_until_written(server: Server):
-    """Of Cairn: until it has written nothing for some time."""
+    """Waits until Cairn has written nothing for some time."""
     end = time.monotonic() + QUIET_S_MAX
     written, quiet_since = -1.0, time.monotonic()
     while time.monotonic() - quiet_since < QUIET_S:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 FRONTS = ["hash", "prefix", "random", "round-robin"]
 PARTS = ["fronts", "scale", "remote", "balance"]
 CLAUDE, MOONCAKE = "claude-code", "mooncake-conversation"
-# Of each server; sessions side by side are so many a server, where the trace has no times.
+# Flags of each server; sessions side by side are so many a server, where the trace has no times.
 SERVER = {CLAUDE: ("--ram-mib", "16384"), MOONCAKE: ("--ram-mib", "32768")}
 WITH_DISK = ("--disk-gib", "256")
 SESSIONS = {CLAUDE: 8, MOONCAKE: 0}

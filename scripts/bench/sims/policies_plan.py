@@ -26,7 +26,7 @@ CODING_MIB = [4096, 8192, 16384, 32768]
 TAU_MIB = [512, 2048, 4096]
 MOONCAKE_MIB = [8192, 32768]
 FIRST_SESSIONS = 60
-# Of the part "disk", for each trace: sizes of the memory, and of the disk beside it (0: none).
+# The part "disk" has, for each trace, sizes of the memory, and of the disk beside it (0: none).
 DISK_MIB = {"claude-code": [4096, 8192, 16384], "tau-airline": [512, 2048],
             "mooncake-conversation": [8192, 32768]}
 DISK_GIB = {"claude-code": [0, 32, 128], "tau-airline": [0, 4, 16],
@@ -78,13 +78,13 @@ def memory_name(ram_mib: int) -> str:
 
 
 def size_name(setting: Setting) -> str:
-    """Of the memory, and of the disk if there is one."""
+    """Names the memory, and the disk if there is one."""
     disk = f" + {setting.disk_gib} GiB on disk" if setting.disk_gib else ""
     return memory_name(setting.ram_mib) + disk
 
 
 def run_of(setting: Setting, pair: tuple) -> Run:
-    """What no cache could beat is asked for once a setting: beside the shipped policies."""
+    """A run beside the shipped policies asks for the bound too: once a setting."""
     bound = pair == SHIPPED and setting.ram_mib >= 0
     return Run(**vars(setting), placement=pair[0], eviction=pair[1], more=pair[2], bound=bound)
 
