@@ -49,8 +49,8 @@ def peer_version(peer) -> str:
 
 
 def facts(args, begin: float, **more) -> dict:
-    """Describes a run that began at `begin` by time.monotonic(), without llama-server where `args.peer` is
-    None; `args.load` was the load of other programs then."""
+    """Describes a run that began at `begin` by time.monotonic(), without llama-server where
+    `args.peer` is None; `args.load` was the load of other programs then."""
     return {
         "minutes": max(1, round((time.monotonic() - begin) / 60)),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
