@@ -33,7 +33,7 @@ WIDTH = 64
 
 @dataclass
 class Result:
-    """Describes one attack on one server. Times of the second client are those to its first token."""
+    """One attack on one server. Times of the second client are those to its first token."""
     group: str
     title: str
     server: str

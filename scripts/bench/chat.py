@@ -53,7 +53,7 @@ def streaming(messages: list, tokens: int, **more) -> dict:
 
 @dataclass
 class Answer:
-    """A stream, read to its end: the message, the time to its first text, and the server's counts."""
+    """A stream, read to its end: the message, the time to its first text, the server's counts."""
     message: dict = field(default_factory=dict)
     first_token_ms: float = 0.0
     usage: dict = field(default_factory=dict)

@@ -113,8 +113,8 @@ class Valkey:
 
 
 class JuiceFs:
-    """One --cache-dir for all, on JuiceFS: a mount for each server, a Valkey with the metadata, and a
-    folder of this machine with the data."""
+    """One --cache-dir for all, on JuiceFS: a mount for each server, a Valkey with the metadata, and
+    a folder of this machine with the data."""
 
     name = "shared folder on JuiceFS"
 

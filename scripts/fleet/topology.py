@@ -27,8 +27,8 @@ def run(*command: str):
 
 
 class Loopback:
-    """All servers on this machine's loopback interface, on free ports, each at an address of its own
-    for the ports that it does not choose."""
+    """All servers on this machine's loopback interface, on free ports, each at an address of its
+    own for the ports that it does not choose."""
 
     def __init__(self, reason: str):
         self.text = f"ports of the loopback interface ({reason})"
