@@ -2,14 +2,15 @@
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help help-all setup setup-test setup-dev build test llama-flags llama-versions fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
-  asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test release service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+.PHONY: help help-all setup setup-test setup-dev build test llama-flags llama-versions fleet-test conformance jinja fuzz fuzz-api abuse sdk clients templates bench policies fleets \
+  asan tsan web-test schema-bench schema-peer schema-suite crash models-test soak package package-test release service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
-help: ## This list; make help-all has every test and benchmark too
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+help: ## This list; make help-all has all targets and benchmarks
+	@awk -F ':.*## ' '/^[a-z%-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 help-all:
-	@awk -F ':.*#[\#:] ' '/^[a-z-]+:.*#[#:] / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*#[\#:] ' '/^[a-z%-]+:.*#[#:] / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@python3 scripts/bench
 
 setup: ## Tools and libraries the build needs; does nothing when they are there
 	@scripts/setup.sh
@@ -26,21 +27,20 @@ build: setup-test ## The program build/cairn and the tests
 test: build ## All tests (ARGS="-L unit" passes ctest's arguments on)
 	@scripts/test.sh $(ARGS)
 
-test-vulkan: setup #: Tests of ggml's Vulkan backend, on Mesa's software driver where there is no GPU
-	@scripts/test_vulkan.sh $(ARGS)
+# Tests that start more than ctest does, by scripts/test_NAME.sh; ARGS="…" passes arguments on. Of the
+# package and the service KIND=system, KIND=tar and SUITE=sid name other packages.
+test-%: ## More tests: vulkan, rpc (a model on two workers), web (a browser), package, service, setup
+	@$(if $(filter web package service,$*),scripts/build.sh $(if $(filter web,$*),cairn) cairn-lab)
+	@scripts/test_$*.sh $(ARGS)
 
-test-rpc: #: A model split over two workers; adds ggml's RPC backend to the private prefix
-	@scripts/test_rpc.sh $(ARGS)
+test-vulkan test-web test-package test-service: setup
+test-package test-service: package
+web-test package-test service-test: %-test: test-%
 
-fleet-test: setup #: Four servers behind HAProxy, one killed, one drained; as root in namespaces (SHORT=1, ARGS=…)
-	@scripts/build.sh cairn cairn-lab
-	@SHORT=$(SHORT) scripts/test_fleet.sh $(ARGS)
+fleet-test: bench-fleet #: Four servers behind HAProxy, one killed, one drained; as root in namespaces (SHORT=1, ARGS=…)
 
 llama-flags: setup #: Compare the list of llama-server's flags with its --help (UPDATE=1: rewrite the list)
-	@scripts/llama_flags.sh $(if $(UPDATE),--update)
-
-test-setup: #: The tests of the set-up script alone; needs nothing
-	@scripts/setup_test.sh
+	@python3 scripts/bench llama-flags
 
 llama-versions: #: The engine's tests with libllama 0.7 and 0.8, built from source; an hour (VERSIONS="0.8": some)
 	@scripts/llama_versions.sh $(VERSIONS)
@@ -58,10 +58,6 @@ jinja: setup-dev #: Templates beside Python's jinja2, byte for byte (CASES=20000
 
 fuzz: setup-dev #: Bytes nobody chose, with libFuzzer and sanitizers (FUZZ_SECONDS=60, TARGETS="api sse")
 	@scripts/fuzz.sh $(TARGETS)
-
-abuse: setup #: A hostile client beside another one, and on llama-server, into docs/abuse.md (SHORT=1, ONLY=word)
-	@scripts/build.sh cairn cairn-lab
-	@SHORT=$(SHORT) ONLY="$(ONLY)" scripts/abuse.sh $(ARGS)
 
 asan: setup-dev #: All tests under the address and undefined-behaviour sanitizers (PROGRAMS=tree/tree_test: some)
 	@scripts/sanitize.sh asan $(PROGRAMS)
@@ -85,10 +81,6 @@ sdk: setup #: The official OpenAI and Anthropic clients (npm) against a made mod
 	@scripts/build.sh cairn cairn-lab
 	@scripts/sdk.sh
 
-web-test: setup #: The page in a browser, against made models; needs Node.js 18 and Chromium
-	@scripts/build.sh cairn cairn-lab
-	@scripts/web_test.sh $(ARGS)
-
 templates: #: Compare prompts with those of another template engine; needs node
 	@scripts/templates/compare.sh
 
@@ -102,59 +94,20 @@ bench: setup #: What the cache costs (BENCHMARKS=match,insert,evict,restore,pref
 	@scripts/build.sh cache_bench
 	@build/bench/cache_bench $(if $(BENCHMARKS),--benchmarks=$(BENCHMARKS))
 
-schema-bench: setup #: How JSON schemas are translated, on MaskBench's schemas (FOLDER=…/maskbench/data; EVERY=20: some)
-	@scripts/build.sh schema_check
-	@scripts/schemas/bench.py "$(FOLDER)" $(if $(EVERY),--every $(EVERY))
+# A variable of make is a setting of the benchmark: SCALE=0.5 is --scale 0.5. It writes its page of docs/;
+# of a try, or of MODEL=file, the page is in build/.
+bench-%: setup ## A benchmark beside llama-server (QUICK=1: a try); python3 scripts/bench lists them
+	@scripts/build.sh cairn cairn-lab $(BUILDS_$*)
+	@python3 scripts/bench $* $(ARGS)
 
-schema-peer: setup #: 500 of MaskBench's schemas on a server of ours and on llama-server (FOLDER=…/maskbench/data, MODEL=…)
-	@scripts/build.sh cairn schema_check
-	@scripts/schemas/peer.py "$(FOLDER)" --model "$(MODEL)" --count $(or $(COUNT),500)
+BUILDS_resume := fault_library
+BUILDS_schema-bench := schema_check
+BUILDS_schema-peer := schema_check
+BUILDS_schema-suite := schema_check
 
-schema-suite: setup #: The same on the official JSON Schema test suite (FOLDER=…/JSON-Schema-Test-Suite)
-	@scripts/build.sh schema_check
-	@scripts/schemas/suite.py "$(FOLDER)"
-
-bench-media: setup #: Prompts with pictures beside llama-server, into docs/media_bench.md (QUICK=1: a try)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_media.py $(if $(QUICK),--quick)
-
-bench-peers: setup #: Beside llama-server, into docs/benchmarks.md (QUICK=1: a try; MODEL=file: on it)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_peers.sh $(if $(QUICK),--quick)
-
-bench-remote: setup #: What the remote tier gives and costs, into docs/remote_bench.md (QUICK=1: a try)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_remote.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
-	  $(if $(PARTS),--parts $(PARTS)) $(if $(QUICK),--quick)
-
-bench-resume: setup #: How long a conversation takes to go on after a restart, into docs/resume.md (TOKENS="n n")
-	@scripts/build.sh cairn cairn-lab fault_library
-	@scripts/bench_resume.py $(if $(MODEL),--model $(MODEL)) $(if $(TOKENS),--tokens $(TOKENS)) \
-	  $(if $(QUICK),--quick) \
-	  $(if $(DISK_READ_MIB_S),--disk-read-mib-s $(DISK_READ_MIB_S))
-
-bench-serve: setup #: Many clients at once, beside llama-server, into docs/serve.md (QUICK=1: a try)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_serve.sh $(if $(QUICK),--quick)
-
-bench-start: setup #: How long a start takes, beside llama-server, into docs/start.md (PAIRS=5)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_start.sh $(MODELS)
-
-bench-tiers: setup #: Many conversations on little memory and a disk, into docs/tiers.md (QUICK=1: a try; MODEL=file: on it)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/bench_tiers.py $(if $(QUICK),--quick)
-
-policies: setup #: What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
-	@scripts/build.sh cairn cairn-lab
-	@scripts/report.sh --install
-	@.deps/report/venv/bin/python3 scripts/policies.py $(if $(TRACES),--traces $(TRACES)) $(if $(JOBS),--jobs $(JOBS)) \
-	  $(if $(FIRST),--first $(FIRST))
-
-fleets: setup #: What fleets of servers save, into docs/fleet_simulation.md (TRACES=folder, FIRST=n)
-	@scripts/build.sh cairn-lab
-	@scripts/report.sh --install
-	@.deps/report/venv/bin/python3 scripts/fleets.py $(if $(TRACES),--traces $(TRACES)) $(if $(FIRST),--first $(FIRST))
+# What they do: make help-all, at its end. TRACES=folder, JOBS=n, FIRST=n; SHORT=1, ONLY=word; and of the
+# schemas FOLDER=…, EVERY=20, MODEL=….
+policies fleets abuse schema-bench schema-peer schema-suite: %: bench-%
 
 demo: setup ## Conversations with and without checkpoints, side by side: build and play in ten minutes
 	@scripts/build.sh --demo --no-page cairn cairn-demo
@@ -185,25 +138,17 @@ lint-all: setup-dev #: Linters over everything
 	@scripts/build.sh --configure
 	@scripts/lint.sh --all
 
-ci: ## What .ci/run runs: everything from nothing, the slow lanes on what changed
+ci: #: What .ci/run runs: everything from nothing, the slow lanes on what changed
 	@scripts/ci.sh
 
-nightly: ## Everything that CI runs in a short form, whole; takes hours
+nightly: #: Everything that CI runs in a short form, whole; takes hours
 	@scripts/nightly.sh
 
 package: $(if $(filter system,$(KIND)),,setup) ## The .deb, in build/package; needs nothing else (KIND=system: for a libllama of Debian's; KIND=tar: an archive for any Linux)
 	@scripts/package$(addprefix _,$(filter system tar,$(KIND))).sh $(if $(filter system,$(KIND)),$(SUITE))
 
-package-test: setup package #: Install the .deb in a fresh system and ask it; needs root and mmdebstrap (KIND=system, KIND=tar, SUITE=sid)
-	@scripts/build.sh cairn-lab
-	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/package$(addprefix _,$(filter tar,$(KIND)))_test.sh
-
 release: #: The archive and the .deb with their checksums, in build/release
 	@scripts/release.sh
-
-service-test: setup package #: Boot a fresh system and try the package's systemd service there; needs systemd-nspawn too
-	@scripts/build.sh cairn-lab
-	@$(if $(KIND),KIND=$(KIND)) $(if $(SUITE),SUITE=$(SUITE)) scripts/service_test.sh
 
 lock: #: Write today's library versions and checksums to deps.lock
 	@scripts/setup.sh --update-lock

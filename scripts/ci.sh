@@ -224,8 +224,8 @@ in_ci() {
   tsan_lane
   soak_changed
   # Where no Node.js was to be had there is no page, and nothing to test.
-  if [[ -d build/web ]]; then step_unless_late web scripts/web_test.sh; fi
-  step_unless_late fleet env SHORT=1 scripts/test_fleet.sh
+  if [[ -d build/web ]]; then step_unless_late web scripts/test_web.sh; fi
+  step_unless_late fleet python3 scripts/bench fleet --short
 }
 
 by_hand() {

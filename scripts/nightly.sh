@@ -37,9 +37,9 @@ main() {
   attempt tsan scripts/sanitize.sh tsan
   attempt fuzz scripts/fuzz.sh
   attempt soak scripts/soak.sh
-  attempt web scripts/web_test.sh
-  attempt fleet scripts/test_fleet.sh
-  attempt abuse env OUT="$WORDS_DIR/abuse.md" scripts/abuse.sh --no-peer
+  attempt web scripts/test_web.sh
+  attempt fleet python3 scripts/bench fleet
+  attempt abuse env OUT="$WORDS_DIR/abuse.md" python3 scripts/bench abuse --no-peer
   attempt crash env CAIRN_CRASHES=200 build/tests/crash_test
   attempt models env CAIRN_ROUTER_TURNS=200 CAIRN_ROUTER_KILLS=50 build/tests/models_serve_test
   attempt conformance scripts/conformance.sh

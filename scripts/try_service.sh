@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run as root in a booted system that has the package, and a model as /model.gguf: starts the service
-# and asks it. How scripts/service_test.sh tries packaging/cairn.service; "passed" is the last line
+# and asks it. How scripts/test_service.sh tries packaging/cairn.service; "passed" is the last line
 # when all is well.
 set -eu
 

@@ -13,7 +13,7 @@ class BenchMedia : public test::BenchScriptTest {
 
 TEST_F(BenchMedia, WritesAPageWithEveryShowOfBothServers) {
   std::string page;
-  Play("bench_media.py", {}, "media_bench.md", &page);
+  Play("media", {}, "media_bench.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
   for (const char* part :
        {"## In short", "Beside llama-server, best flags: in ", "| llama | edit between them | 1 | ",

@@ -10,7 +10,7 @@ class BenchPeers : public test::BenchScriptTest {};
 
 TEST_F(BenchPeers, WritesAPageWithPlotsAndWhatHolds) {
   std::string page;
-  Play("bench_peers.sh", {}, "benchmarks.md", &page);
+  Play("peers", {}, "benchmarks.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
   for (const char* part :
        {"### 1. Hardly more is prefilled than must be", "### 2. Never more than the peer prefills",
@@ -42,7 +42,7 @@ TEST_F(BenchPeers, WritesAPageOfARealModelsFileAndWhetherAnswersAgree) {
   const auto made = conformance::RunChild(make);
   ASSERT_TRUE(made && made->exit_code == 0);
   std::string page;
-  Play("bench_peers.sh", {"MODEL=" + model, "SCENARIOS=growing-chat,crowd"}, "small.md", &page);
+  Play("peers", {"MODEL=" + model, "SCENARIOS=growing-chat,crowd"}, "small.md", &page);
   if (!IsSkipped() && !HasFatalFailure()) {
     for (const char* part :
          {"# Benchmarks of small.gguf", "| growing-chat | cairn |", "| crowd | llama-server |",

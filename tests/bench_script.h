@@ -1,5 +1,5 @@
-// For tests of scripts that run a benchmark against llama-server: at the smallest size, in a folder
-// of the test's own.
+// For tests that run a benchmark of scripts/bench against llama-server: at the smallest size, in a
+// folder of the test's own.
 
 #ifndef CAIRN_TESTS_BENCH_SCRIPT_H_
 #define CAIRN_TESTS_BENCH_SCRIPT_H_
@@ -19,21 +19,25 @@ namespace cairn::test {
 
 class BenchScriptTest : public ::testing::Test {
  protected:
-  // Runs `script` with `settings` ("NAME=value") and sets `page` to the contents of `page_name`.
+  // Runs `bench` (python3 scripts/bench NAME) with `settings` ("NAME=value") and sets `page` to the
+  // contents of `page_name`.
   // Without a llama-server the test is skipped and `page` stays empty; also without matplotlib, if
   // the page has plots, unless CAIRN_NEEDS_MATPLOTLIB is set.
-  void Play(const std::string& script, const std::vector<std::string>& settings,
+  void Play(const std::string& bench, const std::vector<std::string>& settings,
             const std::string& page_name, std::string* page) {
     namespace fs = std::filesystem;
-    work_ = fs::temp_directory_path() / ("cairn_" + script + "_" + std::to_string(getpid()));
+    work_ = fs::temp_directory_path() / ("cairn_bench_" + bench + "_" + std::to_string(getpid()));
     fs::create_directories(work_);
     conformance::ChildOptions options;
     options.argv = {"env", std::string("CAIRN=") + CAIRN_PROGRAM,
                     std::string("CAIRN_LAB=") + CAIRN_LAB_PROGRAM, "WORK=" + work_.string(),
                     "THREADS=1"};
     options.argv.insert(options.argv.end(), settings.begin(), settings.end());
-    options.argv.push_back(std::string(CAIRN_SOURCE_DIR) + "/scripts/" + script);
-    options.argv.emplace_back("--quick");
+    for (const std::string& word :
+         {std::string("python3"), CAIRN_SOURCE_DIR + std::string("/scripts/bench"), bench,
+          std::string("--quick")}) {
+      options.argv.push_back(word);
+    }
     options.log_path = work_ / "errors.txt";
     if (draws_plots_ && MatplotlibIsMissing() && std::getenv("CAIRN_NEEDS_MATPLOTLIB") == nullptr) {
       fs::remove_all(work_);
@@ -51,7 +55,7 @@ class BenchScriptTest : public ::testing::Test {
     *page = Read(page_name);
   }
 
-  // The script would install it from the network, which a test must not do.
+  // The benchmark would install it from the network, which a test must not do.
   static bool MatplotlibIsMissing() {
     return !std::filesystem::exists(std::string(CAIRN_SOURCE_DIR) + "/.deps/report/installed");
   }
@@ -62,12 +66,17 @@ class BenchScriptTest : public ::testing::Test {
     EXPECT_TRUE(text.has_value()) << name;
     return text.value_or("");
   }
+  // Every server's command names the folder, where its cache or its model is.
   void ExpectNoServerLeft() const {
-    EXPECT_FALSE(std::filesystem::exists(work_ / "server" / "pid")) << "a server was left";
+    for (const auto& process : std::filesystem::directory_iterator("/proc")) {
+      const Result<std::string> command = ReadFile((process.path() / "cmdline").string());
+      const bool ours = command && command->find(work_.string()) != std::string::npos;
+      EXPECT_FALSE(ours) << "a server was left: " << process.path();
+    }
   }
   void RemoveAll() const { std::filesystem::remove_all(work_); }
 
-  // Whether the script's page has plots.
+  // Whether its page has plots.
   bool draws_plots_ = true;
 
  private:

@@ -20,7 +20,7 @@ TEST_F(BenchServe, WritesAPageWithEveryWorkloadOfBothServers) {
                   "thread that the thread sanitizer does not know, and dies there";
 #endif
   std::string page;
-  Play("bench_serve.sh", {"STREAMS=20", "STREAM_SECONDS=2"}, "serve.md", &page);
+  Play("serve", {"STREAMS=20", "STREAM_SECONDS=2"}, "serve.md", &page);
   if (IsSkipped() || HasFatalFailure()) return;
   for (const char* part :
        {"## Speed", "## Ever more clients", "## Long prompts beside chats",

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <regex>
+#include <sstream>
 
 namespace cairn::documents {
 namespace {
@@ -291,10 +292,24 @@ class NameCheck {
     for (size_t i = 1; i < words.size(); ++i) {
       if (words[i].find_first_of("|;&>#\"") != std::string::npos) return;
       if (std::islower(words[i].front()) == 0) continue;
-      if (makefile_.find("\n" + words[i] + ":") == std::string::npos) {
-        Complain("make has no target " + words[i]);
+      if (!HasTarget(words[i])) Complain("make has no target " + words[i]);
+    }
+  }
+
+  // A rule names one target or several, or a pattern, such as bench-%.
+  bool HasTarget(const std::string& name) const {
+    std::istringstream lines(makefile_);
+    for (std::string line; std::getline(lines, line);) {
+      const size_t end = line.find(':');
+      if (end == line.npos || line.front() == '\t' || line.front() == '#') continue;
+      std::istringstream targets(line.substr(0, end));
+      for (std::string target; targets >> target;) {
+        const bool is_pattern = target.back() == '%' && target.size() > 1;
+        if (is_pattern) target.pop_back();
+        if (is_pattern ? name.starts_with(target) : name == target) return true;
       }
     }
+    return false;
   }
 
   void Complain(const std::string& what) {

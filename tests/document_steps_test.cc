@@ -84,7 +84,8 @@ std::string Names(const std::string& page) {
       "# Flags\n## cairn\n| `--version` |\n## cairn serve\n| `-m`, `--model` | x (-ngl; all) |\n"
       "## cairn cache\n| `-h` |\n## cairn cache ls\n| `--json` |\n";
   std::string joined;
-  for (const std::string& complaint : CheckNames(page, flags, "test: build\n\t@x\nbuild:\n")) {
+  for (const std::string& complaint :
+       CheckNames(page, flags, "test: build\n\t@x\nbuild lint: x\nrun-%:\n")) {
     joined += complaint + "\n";
   }
   return joined;
@@ -93,7 +94,8 @@ std::string Names(const std::string& page) {
 TEST(DocumentNames, AreThoseOfTheProgramAndItsMakefile) {
   EXPECT_EQ(Names("`cairn serve -m FILE` and\n`cairn cache ls --json`, `--model`, `-ngl N`\n"), "");
   EXPECT_EQ(Names("```\nbuild/cairn serve \\\n  --model x | grep -v y\ncurl -H x\n```\n"), "");
-  EXPECT_EQ(Names("`make test ARGS=\"-L unit\"`, `PORT=1 make build # all`\n"), "");
+  EXPECT_EQ(Names("`make test ARGS=\"-L unit\"`, `PORT=1 make build # all`, `make lint run-all`\n"),
+            "");
   EXPECT_EQ(Names("```json\ncairn --none\n```\n`{\"cairn\":\n1}` `x`\n"), "");
 }
 

@@ -32,20 +32,15 @@ inline std::string WriteEncoder(const std::string& architecture, bool ranks, boo
 }
 
 // The command of Debian's llama-server, in the private prefix or installed. Empty if there is none.
-// ggml looks for its kernels where that runs, so both servers compute with those that this test was
-// given (scripts/lib/kernels.sh): those of another CPU round otherwise.
+// It computes with the kernels that this test was given (scripts/lib/kernels.sh): those of another
+// CPU round otherwise.
 inline Flags PeerCommand(const Flags& flags) {
   const std::string root = CAIRN_SOURCE_DIR;
   if (!std::filesystem::exists(root + "/.deps/prefix/usr/bin/llama-server") &&
       !std::filesystem::exists("/usr/bin/llama-server")) {
     return {};
   }
-  const std::string script = "ROOT='" + root +
-                             "'; cd \"$ROOT\"; source scripts/lib/common.sh; "
-                             "source scripts/lib/peer.sh; find_peer; "
-                             "cd \"${CAIRN_BACKENDS_DIR:-$PEER_CWD}\"; "
-                             "exec \"${PEER[@]}\" \"$@\"";
-  return Join({"bash", "-c", script, "peer"}, flags);
+  return Join({"python3", root + "/scripts/bench", "llama-server"}, flags);
 }
 
 inline double Cosine(const Json& a, const Json& b) {

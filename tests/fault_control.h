@@ -27,8 +27,8 @@ inline constexpr int kFaultCalls = 9;
 
 // The environment variable with the path of that file.
 inline constexpr const char* kFaultControlVariable = "CAIRN_FAULT_CONTROL";
-// Where there is no such file: the MiB per second at which every pread() reads (scripts/
-// bench_resume.py).
+// Where there is no such file: the MiB per second at which every pread() reads
+// (scripts/bench/resume.py).
 inline constexpr const char* kFaultReadVariable = "CAIRN_FAULT_READ_MIB_S";
 
 struct FaultControl {

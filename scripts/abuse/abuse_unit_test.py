@@ -1,25 +1,13 @@
-#!/usr/bin/env python3
 """Tests of the attacks, the second client, the checks and page of `make abuse`, without Cairn."""
 
 import re
 import socket
-import sys
 import time
 import unittest
 from dataclasses import replace
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
-import attacks  # noqa: E402
-import fields  # noqa: E402
-import many  # noqa: E402
-import page  # noqa: E402
-import peers  # noqa: E402
-import run  # noqa: E402
-import second_client  # noqa: E402
-import wire  # noqa: E402
+from abuse import attacks, fields, many, page, peers, run, second_client, wire
 
 ROOT = Path(__file__).resolve().parents[2]
 # Other names of routes that are attacked, and routes that take no text, or only a known name.
@@ -234,7 +222,3 @@ class Page(unittest.TestCase):
         self.assertTrue(page.is_slowed(replace(RESULT, before_ms=[10.0], beside_ms=[31.0])))
         self.assertFalse(page.is_slowed(replace(RESULT, before_ms=[10.0], beside_ms=[29.0])))
         self.assertTrue(page.is_slowed(replace(RESULT, beside_ms=[])))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,12 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import Callable
 
-import connections
-import many
-import peers
-import pictures
-from fields import all_fields
-from wire import Aim, Outcome, Scale, repeat, request_bytes
+from abuse import connections, many, peers, pictures
+from abuse.fields import all_fields
+from abuse.wire import Aim, Outcome, Scale, repeat, request_bytes
 
 WORD = "word "
 

@@ -3,7 +3,8 @@
 import threading
 import time
 
-from wire import (CLOSED, LEFT, Aim, Crowd, Outcome, Scale, at_once, connect, hold, request_bytes,
+from abuse.wire import (CLOSED, LEFT, Aim, Crowd, Outcome, Scale, at_once, connect, hold,
+                        request_bytes,
                   reset)
 
 SLOW_BODY_BYTES = 5_000

@@ -7,7 +7,8 @@ COUNTED_BYTES = 4 << 20  # so long a text may be that is only counted
 
 ALWAYS = "always"  # it is refused
 LONG = "long"  # it is refused where it is longer than COUNTED_BYTES
-NEVER = "never"  # it is ignored, cut to size, or a part of a schema: loosened where no grammar holds it
+# It is ignored, cut to size, or a part of a schema: loosened where no grammar holds it.
+NEVER = "never"
 
 
 @dataclass(frozen=True)
@@ -187,7 +188,8 @@ OTHERS = [
           lambda t: {**OLLAMA, "messages": [{"role": "user", "content": t}]}),
     Field("/api/chat", "thinking",
           lambda t: {**OLLAMA,
-                     "messages": [USER, {"role": "assistant", "content": "a", "thinking": t}, USER]}),
+                     "messages": [USER, {"role": "assistant", "content": "a", "thinking": t},
+                                  USER]}),
     Field("/api/generate", "prompt", lambda t: {**OLLAMA, "prompt": t}),
     Field("/api/generate", "system", lambda t: {**OLLAMA, "prompt": "a", "system": t}),
     Field("/api/generate", "raw prompt", lambda t: {**OLLAMA, "prompt": t, "raw": True}),

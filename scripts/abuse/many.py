@@ -3,14 +3,10 @@
 import base64
 import hashlib
 import json
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from fields import USER, schema_of, tool  # noqa: E402
-from png_squares import png_squares  # noqa: E402
-from wire import Aim, Outcome, Scale, ask, repeat, request_bytes  # noqa: E402
+from abuse.fields import USER, schema_of, tool
+from abuse.wire import Aim, Outcome, Scale, ask, repeat, request_bytes
+from bench.pictures import picture_part, png_squares
 
 PICTURE = png_squares(64, 64, 8, 1)
 ANSWER_LIMIT = {"max_tokens": 1}
@@ -22,11 +18,6 @@ def chat(**more) -> dict:
 
 def content(parts: list) -> dict:
     return chat(messages=[{"role": "user", "content": parts}])
-
-
-def part_of(picture: bytes) -> dict:
-    url = "data:image/png;base64," + base64.b64encode(picture).decode()
-    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def nested(number: int, opening: str, inner: str, closing: str) -> bytes:
@@ -63,7 +54,7 @@ MANY = [
      lambda n: chat(tools=[tool(f"t{i}") for i in range(n)], tool_choice={
          "type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [
              {"type": "function", "function": {"name": f"t{n - i}"}} for i in range(2 * n)]}})),
-    ("pictures", 2_000, "/v1/chat/completions", lambda n: content([part_of(PICTURE)] * n)),
+    ("pictures", 2_000, "/v1/chat/completions", lambda n: content([picture_part(PICTURE)] * n)),
     ("stop texts", 300_000, "/v1/chat/completions", lambda n: chat(stop=["zq"] * n)),
     ("biases", 300_000, "/v1/chat/completions",
      lambda n: chat(logit_bias=[[i % 200, 1] for i in range(n)])),
@@ -148,7 +139,7 @@ def play_markers(aim: Aim, scale: Scale) -> Outcome:
     """One picture, and as text very often the marker that stands for it."""
     number = scale.many(200_000)
     text = (aim.marker + marker_in_cairn(PICTURE)) * number
-    parts = [part_of(PICTURE), {"type": "text", "text": text}]
+    parts = [picture_part(PICTURE), {"type": "text", "text": text}]
     prompt = {"prompt_string": aim.marker * number,
               "multimodal_data": [base64.b64encode(PICTURE).decode()]}
     return repeat(aim, scale, [

@@ -1,16 +1,9 @@
 """The cells, lines and page of the attacks' figures."""
 
-import os
-import re
 import statistics
-import subprocess
-import textwrap
-import time
-from pathlib import Path
 
-from bench_server import ROOT
-from targets import CONTEXT, SLOTS
-from wire import FULL, SHORT
+from abuse.wire import FULL, SHORT
+from bench.pages import item, paragraph, table
 
 TIMES_SLOW = 3  # a second client that waits longer is counted as slowed down
 MS_LEAST = 20  # but less than this is noise
@@ -70,16 +63,6 @@ def ending(result) -> str:
     return "" if result.answer == result.usual_answer else "another answer afterwards"
 
 
-def table(head: list, rows: list) -> list:
-    return ["| " + " | ".join(head) + " |", "| --- " * len(head) + "|",
-            *("| " + " | ".join(row) + " |" for row in rows), ""]
-
-
-def paragraph(text: str) -> str:
-    return textwrap.fill(" ".join(text.split()), 100, break_long_words=False,
-                         break_on_hyphens=False) + "\n"
-
-
 def cells(result) -> list:
     if result is None:
         return ["", "", "", "", ""]
@@ -100,7 +83,7 @@ def summary(results: list, name: str) -> str:
     silent = sum(result.health_s is None and not result.ended for result in mine)
     late = sum(result.back_s is None and not result.ended for result in mine)
     grown = max((result.rss_mib[1] - result.rss_mib[0] for result in mine), default=0)
-    return (f"- {name}: its process ended in {ended} of {len(mine)} attacks, `/health` was silent "
+    return (f"{name}: its process ended in {ended} of {len(mine)} attacks, `/health` was silent "
             f"after {silent}, and the second client was not served as before again within the "
             f"limit after {late}. Beside {slowed} of them its usual first token took more than "
             f"{TIMES_SLOW} times as long (and more than {MS_LEAST} ms), or there was none; beside "
@@ -147,8 +130,7 @@ def page(results: list, facts: dict) -> str:
         f"{facts['load']:.1f}."),
         paragraph(TEXT.format(limit_s=scale.limit_s)), "## In short", ""]
     for name in names:
-        lines += [textwrap.fill(summary(results, name), 100, subsequent_indent="  ",
-                                break_long_words=False)]
+        lines.append(item(summary(results, name)))
     lines += ["", "## What is compared", "", paragraph(COMPARED.format(
         context=facts["context"], slots=facts["slots"], threads=facts["threads"],
         repeated=_repeated(scale), hold_s=scale.hold_s,
@@ -161,7 +143,7 @@ def page(results: list, facts: dict) -> str:
     for group, attacks in by_attack.items():
         rows = [[title, *(cell for name in names for cell in cells(seen.get(name)))]
                 for title, seen in attacks.items()]
-        lines += [f"## {group}", "", *table(head, rows)]
+        lines += [f"## {group}", "", table(head, rows, len(head))]
     lines += _faults(results)
     return "\n".join(lines).rstrip() + "\n"
 
@@ -171,32 +153,3 @@ def _faults(results: list) -> list:
               for fault in result.faults]
     return ["## Where Cairn failed", "", *faults] if faults else []
 
-
-def _first_line(command: list, folder: Path, pattern: str) -> str:
-    found = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, check=False)
-    match = re.search(pattern, found.stdout, re.MULTILINE)
-    return match.group(1).strip() if match else "of an unknown version"
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        text = ""
-    match = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
-    return match.group(1) if match else "an unknown processor"
-
-
-def versions(args) -> dict:
-    """Without llama-server, its version is empty."""
-    return {"cairn": _first_line([str(args.cairn), "--version"], ROOT, "(.*)"),
-            "peer": _first_line([*args.peer[0], "--version"], args.peer[1], r"^version: (.*)$")
-            if args.peer else ""}
-
-
-def facts(args, seconds: float) -> dict:
-    return {"short": args.short, "minutes": max(1, round(seconds / 60)),
-            "date": time.strftime("%Y-%m-%d", time.gmtime()), "cores": os.cpu_count(),
-            "processor": _processor(), "threads": args.threads, "load": args.load,
-            "context": CONTEXT, "slots": SLOTS, **args.versions}

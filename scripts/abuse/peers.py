@@ -4,7 +4,7 @@ events."""
 import socket
 import time
 
-from wire import CLOSED, LEFT, Aim, Listener, Outcome, Scale, ask, connect
+from abuse.wire import CLOSED, LEFT, Aim, Listener, Outcome, Scale, ask, connect
 
 HALF = "half a reply"  # and then silence
 

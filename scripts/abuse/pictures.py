@@ -1,26 +1,14 @@
 """Pictures that are broken, huge, or very many."""
 
-import struct
 import threading
 import time
-import zlib
 
-from many import PICTURE, content, part_of
-from png_squares import png_squares
-from wire import (CLOSED, LEFT, Aim, Outcome, Scale, at_once, connect, repeat, request_bytes,
-                  reset)
+from abuse.many import PICTURE, content
+from abuse.wire import (CLOSED, LEFT, Aim, Outcome, Scale, at_once, connect, repeat,
+                        request_bytes, reset)
+from bench.pictures import picture_part, png_of, png_squares
 
 PICTURES_PER_REQUEST = 14
-
-
-def png_of(width: int, height: int, lines: bytes) -> bytes:
-    """A PNG file whose header says these sizes, whatever its lines are."""
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return (struct.pack(">I", len(data)) + name + data +
-                struct.pack(">I", zlib.crc32(name + data)))
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines)) +
-            chunk(b"IEND", b""))
 
 
 def broken_pictures() -> dict[str, bytes]:
@@ -42,13 +30,13 @@ def broken_pictures() -> dict[str, bytes]:
 
 def play_broken(aim: Aim, scale: Scale) -> Outcome:
     return repeat(aim, scale, [
-        (name, request_bytes(aim, "/v1/chat/completions", content([part_of(file)])))
+        (name, request_bytes(aim, "/v1/chat/completions", content([picture_part(file)])))
         for name, file in broken_pictures().items()])
 
 
 def _of_many(aim: Aim, scale: Scale, number: int) -> bytes:
     """A request with pictures that no other request has."""
-    parts = [part_of(png_squares(256, 256, 8, number * PICTURES_PER_REQUEST + i))
+    parts = [picture_part(png_squares(256, 256, 8, number * PICTURES_PER_REQUEST + i))
              for i in range(PICTURES_PER_REQUEST if scale.share == 1 else 2)]
     return request_bytes(aim, "/v1/chat/completions", content(parts))
 

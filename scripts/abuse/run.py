@@ -1,42 +1,28 @@
-#!/usr/bin/env python3
 """Plays a hostile client against Cairn and against Debian's llama-server, while a second client
-chats. Called by `make abuse` (scripts/abuse.sh).
+chats: make abuse.
 
-    [CAIRN=FILE] [CAIRN_LAB=FILE] [WORK=FOLDER] [OUT=FILE] [THREADS=n]
-        run.py [--short] [--only WORD,…] [--no-peer | --peer-too] [--redraw]
-
-Writes docs/abuse.md; with --short or --only WORK/abuse.md. All figures are left in
-WORK/result.json. Fails where Cairn ends, /health is not answered within five seconds after an attack
-one is answered that should be refused, an answer is a 500, or the second client's answer is another
-one afterwards. It never fails on a time.
-
-    --short    less of everything, on Cairn alone, in less than half a minute
-    --only     only attacks whose title or group has one of these words
-    --no-peer  Cairn alone; --peer-too: llama-server in the short form too
-    --redraw   only write the page again, from the figures of the last run
+Writes docs/abuse.md; in a short form or with ONLY, build/abuse/abuse.md. All figures are left in
+build/abuse/result.json. Fails where Cairn ends, /health is not answered within five seconds after
+an attack, one is answered that should be refused, an answer is a 500, or the second client's answer
+is another one afterwards. It never fails on a time.
 """
 
-import argparse
 import json
 import os
-import signal
 import statistics
-import subprocess
 import sys
 import threading
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parents[1])]
-
-import page  # noqa: E402
-import targets  # noqa: E402
-from attacks import Attack, all_attacks  # noqa: E402
-from bench_server import fail, page_path, parsed, peer_command  # noqa: E402
-from second_client import SecondClient, chat  # noqa: E402
-from wire import FULL, SHORT, is_fault  # noqa: E402
+from abuse import page, targets
+from abuse.attacks import Attack, all_attacks
+from abuse.second_client import SecondClient, chat
+from abuse.wire import FULL, SHORT, is_fault
+from bench import machine
+from bench.servers import installed_peer, make_model, make_projector
+from bench.settings import Settings, fail, given, prepared, words
 
 BEFORE_S = 0.4  # in which the second client chats before the attack
 PROGRESS_S = 2
@@ -47,7 +33,7 @@ WIDTH = 64
 
 @dataclass
 class Result:
-    """Of one attack on one server. Times of the second client are those to its first token."""
+    """One attack on one server. Times of the second client are those to its first token."""
     group: str
     title: str
     server: str
@@ -131,7 +117,7 @@ class Player:
     def play(self, server, attack: Attack) -> Result:
         before = self._chats(server, attack, 0 if self._args.short else BEFORE_S)
         before_ms = [each.first_ms for each in before if each.first_ms is not None]
-        resident_mib = server.resident_mib()
+        resident_mib = server.memory_mib()
         server.reset_peak()
         self._client.begin(server.port, targets.SECOND, attack.picture, self._scale.limit_s)
         late = threading.Timer(ATTACK_S_MAX, server.kill, [f"killed after {ATTACK_S_MAX} s"])
@@ -152,7 +138,7 @@ class Player:
             outcome.let_in, outcome.slowest_s, before_ms,
             [each.first_ms for each in beside if each.first_ms is not None],
             {status: failed.count(status) for status in sorted(set(failed))},
-            [resident_mib, server.peak_mib(), server.resident_mib()], health_s, back_s,
+            [resident_mib, server.memory_mib("VmHWM"), server.memory_mib()], health_s, back_s,
             server.usual_answer, answer,
             "" if server.lives() else server.ending())
         result.faults = faults_of(attack, result)
@@ -160,8 +146,8 @@ class Player:
 
     def play_all(self, attacks: list, start, seen):
         """`start(attack)` starts the server for it, and `seen` takes each result. A server that
-        ended, hangs or answers otherwise is replaced; in the whole form every group of attacks has a
-        server of its own."""
+        ended, hangs or answers otherwise is replaced; in the whole form every group of attacks has
+        a server of its own."""
         server, before = None, None
         try:
             for attack in attacks:
@@ -198,29 +184,28 @@ def line(result: Result) -> str:
 
 def make_files(args):
     """One model that chats, ranks, embeds, fills gaps and sees."""
-    for command in (["make", "qwen3", str(args.model), "--layers", "2", "--infill", "--rank",
-                     "--train-ctx", "32768"],
-                    ["make-projector", "qwen3vl_merger", str(args.projector)]):
-        subprocess.run([str(args.lab), "model", *command, "--width", "64"], check=True,
-                       stdout=subprocess.DEVNULL)
+    make_model(args.lab, args.model, "qwen3", "--layers", 2, "--width", 64, "--infill", "--rank",
+               "--train-ctx", 32768)
+    make_projector(args.lab, args.projector, "qwen3vl_merger", "--width", 64)
 
 
-def arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--short", action="store_true", help="half a minute, on Cairn alone")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=[],
-                        help="attacks whose title or group has one of these words")
-    parser.add_argument("--no-peer", action="store_true", help="Cairn alone")
-    parser.add_argument("--peer-too", action="store_true",
-                        help="llama-server in the short form too")
-    args = parsed(parser, "abuse", threads=1)  # the model is so small that more only wait
+def arguments(argv: list[str]):
+    settings = Settings("abuse", __doc__, argv, folder="abuse")
+    short = settings.flag("short", "less of everything, on Cairn alone, in half a minute")
+    settings.add("only", words, [], "attacks whose title or group has one of these words")
+    settings.flag("no-peer", "Cairn alone")
+    settings.flag("peer-too", "llama-server in the short form too")
+    settings.flag("redraw", "only write the page again, from the figures of the last run")
+    settings.add("threads", int, 1)  # the model is so small that more only wait
+    settings.page("abuse.md", whole=not short and not given("only", argv))
+    args = settings.parsed()
+    args.short = args.short or args.quick
     args.model, args.projector = args.work / "qwen3.gguf", args.work / "mmproj.gguf"
-    args.out = page_path(args, "abuse.md", whole=not args.short and not args.only)
     return args
 
 
 def find_peer(args):
-    args.peer = peer_command()
+    args.peer = installed_peer()
     if args.no_peer or (args.short and not args.peer_too):
         args.peer = None
     elif args.peer is None:
@@ -242,7 +227,9 @@ def play(args, figures: Path):
 
     def seen(result: Result):
         results.append(asdict(result))
-        all_seen = {"results": results, "facts": page.facts(args, time.monotonic() - begin)}
+        facts = machine.facts(args, begin, short=args.short, context=targets.CONTEXT,
+                              slots=targets.SLOTS)
+        all_seen = {"results": results, "facts": facts}
         figures.write_text(json.dumps(all_seen, indent=1) + "\n")
     try:
         player.play_all(attacks, lambda attack: targets.start_cairn(args, attack.store), seen)
@@ -253,18 +240,13 @@ def play(args, figures: Path):
         player.close()
 
 
-def main():
-    # Whoever ends it ends its servers too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("abuse: ended"))
-    args = arguments()
+def main(argv: list[str]) -> int:
+    args = arguments(argv)
     figures = args.work / "result.json"
     if not args.redraw:
-        if not args.cairn.is_file():
-            fail(f"there is no program {args.cairn}; `make build` makes it")
-        args.work.mkdir(parents=True, exist_ok=True)
+        prepared(args)
         find_peer(args)
         make_files(args)
-        args.versions = page.versions(args)
         play(args, figures)
     seen = json.loads(figures.read_text())
     results = [Result(**each) for each in seen["results"]]
@@ -274,8 +256,4 @@ def main():
               for fault in result.faults]
     for fault in faults:
         print(f"abuse: {fault}", file=sys.stderr)
-    sys.exit(1 if faults else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return 1 if faults else 0

@@ -1,7 +1,6 @@
 """The client that is not hostile: it chats while others attack, and times its first tokens. It is a
 process of its own, so that no work of the attack's delays its clock."""
 
-import base64
 import http.client
 import itertools
 import json
@@ -10,7 +9,8 @@ import signal
 import time
 from dataclasses import dataclass
 
-from png_squares import png_squares
+from bench.chat import events_of
+from bench.pictures import picture_part, png_squares
 
 PAUSE_S = 0.02
 REFUSED_PAUSE_S = 0.1
@@ -29,17 +29,14 @@ def _messages(number: int, picture: bool) -> list:
     text = f"{number}: say hello."
     if not picture:
         return [{"role": "user", "content": text}]
-    url = "data:image/png;base64," + base64.b64encode(png_squares(64, 64, 8, number)).decode()
     return [{"role": "user", "content": [{"type": "text", "text": text},
-                                         {"type": "image_url", "image_url": {"url": url}}]}]
+                                         picture_part(png_squares(64, 64, 8, number))]}]
 
 
 def _first_token_ms(reply, begin: float) -> float | None:
     first_ms = None
-    for line in reply:
-        if not line.startswith(b"data: {"):
-            continue
-        for choice in json.loads(line[len(b"data: "):]).get("choices", []):
+    for event in events_of(reply):
+        for choice in event.get("choices", []):
             seen = choice.get("delta", {}).get("content") or choice.get("finish_reason")
             if seen and first_ms is None:
                 first_ms = (time.monotonic() - begin) * 1000

@@ -1,15 +1,13 @@
 """The servers under attack: Cairn, and llama-server with the same model and limits."""
 
 import json
-import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from bench_server import ROOT, START_S, Server, fail, free_port  # noqa: E402
-from peers import HostileStore  # noqa: E402
-from wire import Aim, ask, exchange  # noqa: E402
+from abuse.peers import HostileStore
+from abuse.wire import Aim, ask, exchange
+from bench.servers import ROOT, START_S, Server, free_port
+from bench.settings import fail
 
 ATTACKER, SECOND = "key-of-attacker", "key-of-second"
 CONTEXT, SLOTS = 16384, 4
@@ -53,25 +51,11 @@ class Target(Server):
         self._killed = why
         self._process.kill()
 
-    def _memory_mib(self, name: str) -> float:
-        try:
-            lines = Path(f"/proc/{self._process.pid}/status").read_text().splitlines()
-        except OSError:
-            return 0.0
-        return next((int(line.split()[1]) / 1024 for line in lines if line.startswith(name)), 0.0)
-
-    def resident_mib(self) -> float:
-        return self._memory_mib("VmRSS:")
-
-    def peak_mib(self) -> float:
-        """Since reset_peak()."""
-        return self._memory_mib("VmHWM:")
-
     def reset_peak(self):
         try:
-            Path(f"/proc/{self._process.pid}/clear_refs").write_text("5")
+            Path(f"/proc/{self.pid}/clear_refs").write_text("5")
         except OSError:
-            pass  # the peak is then that since the start
+            pass  # the peak, VmHWM, is then that since the start
 
     def health_s(self) -> float | None:
         """Seconds until /health answers. None: it does not, within HEALTH_S."""
@@ -93,10 +77,10 @@ class Target(Server):
             time.sleep(0.1)
         return None
 
-    def stop(self):
-        super().stop()
+    def stop(self) -> int:
         if self._store is not None:
             self._store.close()
+        return super().stop()
 
 
 def _get(aim: Aim, path: str) -> bytes:
@@ -119,7 +103,7 @@ def cairn_command(args) -> list:
 
 
 def peer_command_of(args, reranking: bool) -> list:
-    return [*args.peer[0], *_common(args), "--reranking" if reranking else "--embeddings"]
+    return [*args.peer.command, *_common(args), "--reranking" if reranking else "--embeddings"]
 
 
 def start_cairn(args, store_name: str) -> Target:
@@ -137,5 +121,5 @@ def start_cairn(args, store_name: str) -> Target:
 
 
 def start_peer(args, reranking: bool) -> Target:
-    return Target("llama-server", peer_command_of(args, reranking), args.peer[1],
+    return Target("llama-server", peer_command_of(args, reranking), args.peer.folder,
                   args.work / "llama-server.log", False)

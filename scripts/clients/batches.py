@@ -3,17 +3,16 @@ their tables in docs/clients.md. Each has a script in batches/ or schemas/, whic
 answers."""
 
 import shutil
-import signal
-import socket
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.servers import Server, installed_peer
 from driver import PATH
 from recorder import Recorder
-from server import Server
 from session import Row
+from table import table_of
 
 SCRIPTS = Path(__file__).resolve().parent
 SECONDS_MAX = 600
@@ -50,43 +49,16 @@ WITH_SCHEMAS = [
 ]
 
 
-def peer_command(root: Path) -> list:
-    """llama-server, as scripts/lib/peer.sh finds it; empty where there is none."""
-    prefix = root / ".deps" / "prefix" / "usr"
-    for loader in prefix.glob("lib/*/ld-linux*.so.*"):
-        folder = loader.parent
-        if (prefix / "bin" / "llama-server").is_file():
-            return [str(loader), "--library-path", f"{folder}:{folder}/llama",
-                    str(prefix / "bin" / "llama-server")]
-    found = shutil.which("llama-server")
-    return [found] if found else []
-
-
-def free_port() -> int:
-    with socket.socket() as tried:
-        tried.bind(("127.0.0.1", 0))
-        return tried.getsockname()[1]
-
-
 @contextmanager
-def peer(wanted: bool, root: Path, model: Path, log: Path):
+def peer(wanted: bool, model: Path, log: Path):
     """The address of a llama-server on the model; empty where none is wanted or here."""
-    command = peer_command(root) if wanted else []
-    if not command:
+    found = installed_peer() if wanted else None
+    if found is None:
         yield ""
         return
-    port = free_port()
-    backends = sorted(Path(command[0]).parent.glob("ggml/backends*"))
-    with open(log, "wb") as out:
-        process = subprocess.Popen(
-            [*command, "-m", str(model), "-t", "1", "-np", "1", "-c", "4096", "--port", str(port)],
-            cwd=backends[-1] if backends else None, stdin=subprocess.DEVNULL, stdout=out,
-            stderr=out)
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(60)
+    with Server([*found.command, "-m", model, "-t", "1", "-np", "1", "-c", "4096"], found.folder,
+                log) as server:
+        yield server.url
 
 
 def ask(batch: Batch, url: str, scores_url: str, folder: Path, clients: Path) -> str:
@@ -107,17 +79,17 @@ def ask(batch: Batch, url: str, scores_url: str, folder: Path, clients: Path) ->
     return "" if ran.returncode == 0 else (said or ["it said nothing"])[-1][:300]
 
 
-def play(batch: Batch, version: str, setting, root: Path) -> Row:
+def play(batch: Batch, version: str, setting) -> Row:
     """`setting`: as for any client (session.py)."""
     row = Row(batch.name, version, setting.model_name, ways=batch.asks)
     folder = setting.folder
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    server = Server(setting.program, ["-m", str(setting.model), "--cache-disk", "0"], None,
-                    folder / "server.log", [*setting.flags, *batch.flags])
+    server = Server([setting.program, "serve", "-m", setting.model, "--cache-disk", "0",
+                     *setting.flags, *batch.flags], Path.cwd(), folder / "server.log")
     recorder = Recorder(server.port, folder / "requests")
     try:
-        with peer(batch.compares, root, setting.model, folder / "peer.log") as scores_url:
+        with peer(batch.compares, setting.model, folder / "peer.log") as scores_url:
             said = ask(batch, recorder.url, scores_url, folder, setting.clients)
         if said:
             row.problems.append(said)
@@ -135,11 +107,11 @@ def play(batch: Batch, version: str, setting, root: Path) -> Row:
     return row
 
 
+def cells(row: Row) -> list:
+    result = "ok" if row.passed else "; ".join(row.problems)
+    return [row.client, row.version, row.ways, str(row.requests), f"{row.prompt_tokens:,}",
+            f"not run: {row.not_run}" if row.not_run else result]
+
+
 def as_markdown(rows: list) -> str:
-    lines = ["| " + " | ".join(HEAD) + " |", "| --- | --- | --- | ---: | ---: | --- |"]
-    for row in rows:
-        result = "ok" if row.passed else "; ".join(row.problems)
-        cells = [row.client, row.version, row.ways, str(row.requests), f"{row.prompt_tokens:,}",
-                 f"not run: {row.not_run}" if row.not_run else result]
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
+    return table_of(HEAD, "lllrrl", map(cells, rows))

@@ -1,6 +1,5 @@
 """What a driver of a client is. The files in drivers/ have them."""
 
-import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,6 +4,7 @@ models. A cell is the scenario played once, on the made model, with that templat
 from pathlib import Path
 
 from session import SHARE_MIN, Row
+from table import table_of
 
 CLIENTS = ("claude", "codex", "opencode", "qwen")  # as in install.PACKAGES
 TEMPLATES = ("qwen3.5", "gemma3", "gpt-oss", "deepseek-v3", "glm-4.5", "nemotron-h", "mistral-v3")
@@ -35,22 +36,17 @@ def short(cell) -> str:
     return text if reached(cell) else f"**{text}**"
 
 
-def line(texts) -> str:
-    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
-
-
 def overview(cells: list) -> str:
     """A row a client, a column a template; bold where the goal is missed."""
     by_place = {(cell.client, cell.model): cell for cell in cells}
     clients = list(dict.fromkeys(cell.client for cell in cells))
-    lines = [line(["", *TEMPLATES]), line([":---", *["---:"] * len(TEMPLATES)])]
-    lines += [line([client, *[short(by_place.get((client, name))) for name in TEMPLATES]])
-              for client in clients]
-    return "\n".join(lines) + "\n"
+    return table_of(["", *TEMPLATES], "l" + "r" * len(TEMPLATES), [
+        [client, *[short(by_place.get((client, name))) for name in TEMPLATES]]
+        for client in clients])
 
 
 def details(cells: list) -> str:
-    lines = [line(HEAD), line(["---", "---", *["---:"] * 6, "---"])]
+    rows = []
     for cell in cells:
         if cell.not_run:
             figures = [""] * 6 + ["not run: " + cell.not_run]
@@ -58,8 +54,8 @@ def details(cells: list) -> str:
             figures = [str(cell.requests), str(cell.refused), str(cell.resends),
                        f"{cell.prompt_tokens:,}", f"{cell.read_tokens:,}", f"{cell.share:.1%}",
                        "ok" if reached(cell) else "; ".join(cell.problems)]
-        lines.append(line([cell.client, cell.model, *figures]))
-    return "\n".join(lines) + "\n"
+        rows.append([cell.client, cell.model, *figures])
+    return table_of(HEAD, "llrrrrrrl", rows)
 
 
 def as_markdown(cells: list) -> str:

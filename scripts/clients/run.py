@@ -21,7 +21,7 @@ from typing import Optional
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(ROOT / "scripts")]
 
 import batches  # noqa: E402
 import matrix  # noqa: E402
@@ -117,9 +117,9 @@ def run_one(driver, model: Model, name: str, folder: Path, flags: list, **scenar
                       folder, CLIENTS, second=model.second, **scenario)
     try:
         if isinstance(driver, batches.Batch):
-            return batches.play(driver, version, setting, ROOT)
+            return batches.play(driver, version, setting)
         return play(driver, version, setting)
-    except RuntimeError as error:
+    except (RuntimeError, SystemExit) as error:
         return Row(driver.name, version, name, problems=[str(error).replace("\n", " ")])
 
 
@@ -168,8 +168,8 @@ def run_pictures(only: list, folder: Path) -> bool:
         passed = passed and row.passed
         table.keep(row, key, PICTURES)
     rows = table.kept([pictures.key_of(client) for client in pictures.CLIENTS], PICTURES)
-    table.write_block(PAGE, "pictures", pictures.as_markdown(rows))
-    print("\n" + pictures.as_markdown(rows), flush=True)
+    table.write_block(PAGE, "pictures", table.pictures_as_markdown(rows))
+    print("\n" + table.pictures_as_markdown(rows), flush=True)
     return passed
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
+from bench.servers import Server
 from driver import Driver, Place
-from picture_scenario import PictureScenario
+from pictures import PictureScenario
 from recorder import Recorder
 from scenario import TURNS, Scenario
-from server import Server
 
 SHARE_MIN = 0.95
 # Tokens of a prompt behind a picture that ends its last message: the beginning of the answer. A
@@ -183,8 +183,8 @@ def play(driver: Driver, version: str, setting: Setting) -> Row:
     scenario.write_script(script, driver)
     place = Place(folder / "home", folder / "work", "", setting.clients,
                   pictures=setting.pictures)
-    server = Server(setting.program, model_flags(setting, place), script, folder / "server.log",
-                    setting.flags)
+    server = Server([setting.program, "serve", *model_flags(setting, place), "--script", script,
+                     *setting.flags], Path.cwd(), folder / "server.log")
     recorder = Recorder(server.port, folder / "requests")
     place.url = recorder.url
     encoded = 0

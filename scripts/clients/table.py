@@ -8,6 +8,9 @@ from session import Row
 
 HEAD = ("Client", "Version", "Model", "Requests", "Prompt tokens", "Prefilled", "Reused", "Re-sent",
         "Result")
+PICTURE_HEAD = ("Client", "Version", "Pictures by", "Requests", "With pictures", "Pictures",
+                "Encoded",
+                "Prompt tokens", "Prefilled", "Reused", "Result")
 
 # Between two of these lines of the page stands what a run has written.
 END = "<!-- until here -->"
@@ -25,12 +28,30 @@ def cells(row: Row) -> list:
             "ok" if row.passed else "; ".join(row.problems)]
 
 
+def line(texts) -> str:
+    return "| " + " | ".join(text.replace("|", "\\|") for text in texts) + " |"
+
+
+def table_of(head, kinds: str, rows) -> str:
+    """`kinds`: a letter a column, l for texts and r for figures."""
+    rule = ["---:" if kind == "r" else "---" for kind in kinds]
+    return "\n".join(map(line, [head, rule, *rows])) + "\n"
+
+
 def as_markdown(rows: list) -> str:
-    lines = ["| " + " | ".join(HEAD) + " |",
-             "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | --- |"]
-    lines += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |"
-              for row in rows]
-    return "\n".join(lines) + "\n"
+    return table_of(HEAD, "lllrrrrrl", map(cells, rows))
+
+
+def picture_cells(row: Row) -> list:
+    if row.not_run:
+        return [row.client, row.version, row.ways, *[""] * 7, "not run: " + row.not_run]
+    return [row.client, row.version, row.ways, str(row.requests), str(row.pictured),
+            str(row.pictures), str(row.encoded), f"{row.prompt_tokens:,}", f"{row.read_tokens:,}",
+            f"{row.share:.1%}", "ok" if row.passed else "; ".join(row.problems)]
+
+
+def pictures_as_markdown(rows: list) -> str:
+    return table_of(PICTURE_HEAD, "lllrrrrrrrl", map(picture_cells, rows))
 
 
 def keep(row: Row, key: str, folder: Path):

@@ -5,8 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from fronts import Environment, FrontFile
-from programs import begin, kill, make_secret, program, wait_for_port
+from fleet.fronts import Environment, FrontFile
+from fleet.programs import begin, kill, make_secret, program, wait_for_port
 
 GRPC = ("127.0.0.1", 9002)
 EVENTS_PORT, REPLAY_PORT = 5557, 5558

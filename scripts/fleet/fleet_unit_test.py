@@ -1,11 +1,9 @@
-#!/usr/bin/env python3
 """Tests of the scenarios, the player, the bounds and the configuration of `make fleet-test`,
 without Cairn; HAProxy routes in some of them, where it is installed."""
 
 import http.client
 import http.server
 import json
-import sys
 import tempfile
 import threading
 import time
@@ -13,15 +11,7 @@ import unittest
 from pathlib import Path
 from types import SimpleNamespace
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-import fronts  # noqa: E402
-import player  # noqa: E402
-import report  # noqa: E402
-import run  # noqa: E402
-import scenarios  # noqa: E402
-import topology  # noqa: E402
+from fleet import fronts, player, run, scenarios, topology
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = scenarios.Sizes(headers=3, header_tokens=50, conversations=6, turns=3, turn_tokens=20)
@@ -340,13 +330,9 @@ class BoundsTest(unittest.TestCase):
     def test_the_page_has_a_row_for_each_play(self):
         plays = [self.play(read_tokens=1234, ratio=1, turns=3),
                  self.play(event="killed", ratio_max=1.35, failed=2, cut=2)]
-        page = report.markdown(plays, ["session hash: haproxy is not installed"], "make fleet-test",
+        page = run.markdown(plays, ["session hash: haproxy is not installed"], "make fleet-test",
                                "network namespaces",
                                SimpleNamespace(clients=6, model_text="a made model"))
         self.assertIn("| chats | chat | session hash |  | 1,234 | 1.00 |  | 3 | 0 | 0 |", page)
         self.assertIn("| 1.35 | 0 | 0 | 2 (2 cut) |", page)
         self.assertIn("Skipped: session hash: haproxy is not installed.", page)
-
-
-if __name__ == "__main__":
-    unittest.main()

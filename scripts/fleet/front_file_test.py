@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Tests of examples/fleet/front_file.py, with servers that answer /health as each test wants."""
 
 import argparse
@@ -10,7 +9,6 @@ import threading
 import unittest
 from pathlib import Path
 
-sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "fleet"))
 
 import front_file  # noqa: E402
@@ -69,7 +67,8 @@ class FrontFileTest(unittest.TestCase):
     @staticmethod
     def listing(*servers: FakeServer) -> str:
         entries = "".join(f'  - name: cairn-127.0.0.1-{one.port}\n    address: "127.0.0.1"\n'
-                          f'    port: "{one.port}"\n    labels: {{"pool": "a"}}\n' for one in servers)
+                          f'    port: "{one.port}"\n    labels: {{"pool": "a"}}\n'
+                           for one in servers)
         head = "# Written by front_file.py, which replaces it.\nendpoints:"
         return head + ("\n" + entries if entries else " []\n")
 
@@ -142,7 +141,8 @@ class OptionsTest(unittest.TestCase):
                          ["10.0.0.1:8080", "10.0.0.1:8081"])
         for port in ("0", "65536", "-1", "8080x", "", " 80"):
             self.assertIn("65535", self.refused(front_file.servers_of, f"10.0.0.1:{port}"))
-        for text in ("localhost:80", "[::1]:80", "10.0.0:80", "10.0.0.1.2:80", ":80", "10.0.0.1", ""):
+        for text in ("localhost:80", "[::1]:80", "10.0.0:80", "10.0.0.1.2:80", ":80", "10.0.0.1",
+                     ""):
             self.assertIn("IPv4", self.refused(front_file.servers_of, text))
         self.assertIn("twice", self.refused(front_file.servers_of, "10.0.0.1:80,10.0.0.1:80"))
 
@@ -150,10 +150,7 @@ class OptionsTest(unittest.TestCase):
         labels = dict(map(front_file.label_of, ['a=b="c"', "llm-d.ai/role=x: y"]))
         endpoints = front_file.Endpoints(["10.0.0.1:80"], 1)
         endpoints.update({"10.0.0.1:80": front_file.OK})
-        self.assertIn('    labels: {"a": "b=\\"c\\"", "llm-d.ai/role": "x: y"}\n', endpoints.yaml(labels))
+        self.assertIn('    labels: {"a": "b=\\"c\\"", "llm-d.ai/role": "x: y"}\n',
+                      endpoints.yaml(labels))
         for text in ("a", "=b"):
             self.assertIn("KEY=VALUE", self.refused(front_file.label_of, text))
-
-
-if __name__ == "__main__":
-    unittest.main()

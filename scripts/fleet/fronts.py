@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from programs import POLL_S, START_S, begin, wait_for_port
+from fleet.programs import POLL_S, START_S, begin, wait_for_port
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "fleet" / "front_file.py"
 BALANCE = re.compile(r"^  (balance|hash-type) .*\n", re.MULTILINE)

@@ -8,9 +8,10 @@ import threading
 import time
 from dataclasses import dataclass
 
-import scenarios
-from scenarios import CHAT, Conversation, ToolTurn
-from servers import KEY
+from bench.chat import events_of
+from fleet import scenarios
+from fleet.scenarios import CHAT, Conversation, ToolTurn
+from fleet.servers import KEY
 
 ANSWER_TOKENS = 24
 TRIES_MAX = 5
@@ -105,9 +106,10 @@ class Player:
             due.put(conversation)
         errors = []
         half = threading.Event()
+        begins = [pause_s * number / self._clients for number in range(self._clients)]
         workers = [threading.Thread(target=self._work, daemon=True,
-                                    args=(due, turns, half, errors, pause_s * number / self._clients))
-                   for number in range(self._clients)]
+                                    args=(due, turns, half, errors, begin_s))
+                   for begin_s in begins]
         event = threading.Thread(target=self._when_half, args=(half, halfway, errors),
                                  daemon=True)
         for thread in (*workers, event):
@@ -202,10 +204,8 @@ class Player:
                 attempt.error = f"status {reply.status}, {body or 'no body'}"
                 return ""
             ended = False
-            for line in reply:
-                if not line.startswith(b"data: {"):
-                    continue
-                piece, ends = piece_of(json.loads(line[6:]))
+            for event in events_of(reply):
+                piece, ends = piece_of(event)
                 if piece and not attempt.began:
                     attempt.began = True
                     attempt.first_token_ms = (time.monotonic() - begin) * 1000

@@ -1,40 +1,24 @@
-#!/usr/bin/env python3
-"""Plays conversations on a fleet of four Cairn servers behind a front, and on one server alone.
-Called by `make fleet-test` (scripts/test_fleet.sh).
+"""Plays conversations on a fleet of four Cairn servers behind a front, and on one server alone,
+kills and drains one of the four: make fleet-test.
 
-    run.py [--short] [--cairn FILE] [--lab FILE] [--out FOLDER] [--only WORD,…]
-           [--scenarios NAME,…] [--architecture NAME | --model FILE] [--chat-template NAME]
-           [--ram-mib N] [--clients N] [--seed N] [--loopback]
-
-Writes FOLDER/result.json and FOLDER/result.md, and fails when a bound is missed. A setup is a front
-(fronts.py) and a tier (tiers.py): to try another, add a line to SETUPS. Every setup plays the same
-scenarios and the same events.
+Writes result.json and result.md into build/fleet, and fails when a bound is missed. As root the
+servers run in network namespaces. A setup is a front (fronts.py) and a tier (tiers.py): to try
+another, add a line to SETUPS. Every setup plays the same scenarios and the same events.
 """
 
-import argparse
 import json
-import signal
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+from bench.servers import ROOT, make_model
+from bench.settings import Settings, chosen, path, prepared, words
+from fleet import epp, fronts, scenarios, tiers, topology
+from fleet.player import Player
+from fleet.servers import Server
 
-import epp  # noqa: E402
-import fronts  # noqa: E402
-import report  # noqa: E402
-import scenarios  # noqa: E402
-import tiers  # noqa: E402
-import topology  # noqa: E402
-from player import Player  # noqa: E402
-from servers import Server  # noqa: E402
-
-ROOT = Path(__file__).resolve().parents[2]
 PLACES = ["a", "b", "c", "d"]
 VICTIM = "b"  # the server that is killed or drained
 QUIET_S = 1  # in which a front that knows the servers' caches must have learned all of them
@@ -115,7 +99,8 @@ class Play:
     front_file: str = ""  # whether front_file.py saw the event
     busiest_share: float = 0.0  # of the turns, the server's that answered most
     busiest_max: float | None = None
-    # The turns after the quiet: those on another server, and the tokens that one prefilled on average.
+    # The turns after the quiet: those on another server, and the tokens that one prefilled on
+    # average.
     quiet_turns: int = 0
     quiet_moved: int = 0
     quiet_tokens_per_turn: float = 0.0
@@ -148,7 +133,7 @@ class Play:
 class Fleet:
     def __init__(self, args, places_topology):
         self._args, self._topology = args, places_topology
-        self._environment = fronts.Environment(places_topology, args.out, ROOT)
+        self._environment = fronts.Environment(places_topology, args.work, ROOT)
 
     def play(self, setup: Setup, scenario: str, api: str, event: str) -> Play:
         sizes = scenarios.SHORT if self._args.short else scenarios.FULL
@@ -157,7 +142,7 @@ class Fleet:
         play = Play(setup.name, scenario, api, event, ratio_max=setup.events(scenario)[event],
                     turn_tokens=sizes.turn_tokens,
                     busiest_max=None if setup.alone else how.busiest_max)
-        setup.tier.start(self._args.out, self._topology.front_address())
+        setup.tier.start(self._args.work, self._topology.front_address())
         servers = self._servers(setup)
         front_file = None
         try:
@@ -201,9 +186,9 @@ class Fleet:
                        *setup.tier.flags(place)]
             keyed = getattr(setup.front, "keyed", True)
             if not keyed:
-                command += setup.front.flags(self._topology.address(place)[0], self._args.out)
+                command += setup.front.flags(self._topology.address(place)[0], self._args.work)
             servers.append(Server(self._topology, place, command,
-                                  self._args.out / f"server-{place}.log", keyed))
+                                  self._args.work / f"server-{place}.log", keyed))
         return servers
 
     @staticmethod
@@ -285,47 +270,77 @@ def play_all(args, fleet: Fleet) -> tuple[list[Play], list[str]]:
             alone[scenario, api] = play.read_tokens
         play.ratio = play.read_tokens / alone[scenario, api]
         plays.append(play)
-        print(report.line(play), flush=True)
+        print(line(play), flush=True)
     return plays, skips
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--cairn", type=Path, default=ROOT / "build" / "cairn")
-    parser.add_argument("--lab", type=Path, default=ROOT / "build" / "cairn-lab")
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "fleet")
-    parser.add_argument("--short", action="store_true", help="one scenario over both APIs")
-    parser.add_argument("--only", type=lambda text: text.split(","), default=[])
-    parser.add_argument("--scenarios", type=lambda text: text.split(","), default=[])
-    parser.add_argument("--architecture", default="llama", help="of the made model")
-    parser.add_argument("--model", type=Path, help="instead of a made one")
-    parser.add_argument("--chat-template", default="qwen")
-    parser.add_argument("--ram-mib", type=int, default=64,
-                        help="of each server; one server alone has four times as much")
-    parser.add_argument("--clients", type=int, default=6)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--loopback", action="store_true", help="no network namespaces")
-    args = parser.parse_args()
-    if not args.scenarios:
-        args.scenarios = ["chats"] if args.short else list(scenarios.SCENARIOS)
-    unknown = set(args.scenarios) - set(scenarios.SCENARIOS)
-    if unknown:
-        parser.error(f"no such scenario: {', '.join(sorted(unknown))}")
+def title(play) -> str:
+    event = f", one {play.event}" if play.event else ""
+    return f"{play.scenario}, {play.api}, {play.setup}{event}"
+
+
+def line(play) -> str:
+    bound = f" (at most {play.ratio_max})" if play.ratio_max is not None else ""
+    failed = f"{play.failed} failed" + (f", {play.cut} of them cut streams" if play.cut else "")
+    seen = {"yes": ", front_file.py saw it",
+            "no": ", front_file.py missed it"}.get(play.front_file, "")
+    busiest = "" if play.busiest_max is None else (
+        f"; the busiest server answered {play.busiest_share:.0%} (at most {play.busiest_max:.0%})")
+    quiet = "" if not play.quiet_turns else (
+        f"; after the quiet {play.quiet_turns} turns, {play.quiet_moved} moved, "
+        f"{play.quiet_tokens_per_turn:.0f} tokens each")
+    return (f"{title(play)}: {play.read_tokens:,.0f} tokens prefilled, {play.ratio:.2f} x{bound}; "
+            f"{play.turns} turns, {play.moved} moved, {failed}; first token "
+            f"{play.first_token_ms_p50:.0f}/{play.first_token_ms_p95:.0f} ms; "
+            f"{play.seconds:.1f} s{seen}{busiest}{quiet}")
+
+
+def row(play) -> str:
+    bound = "" if play.ratio_max is None else f"{play.ratio_max:.2f}"
+    failed = f"{play.failed}" + (f" ({play.cut} cut)" if play.cut else "")
+    quiet = "" if not play.quiet_turns else (
+        f"{play.quiet_moved} of {play.quiet_turns} moved, {play.quiet_tokens_per_turn:.0f} tokens")
+    return (f"| {play.scenario} | {play.api} | {play.setup} | {play.event} | "
+            f"{play.read_tokens:,.0f} | {play.ratio:.2f} | {bound} | {play.turns} | {play.moved} | "
+            f"{failed} | {play.first_token_ms_p50:.0f} / {play.first_token_ms_p95:.0f} | {quiet} |")
+
+
+def markdown(plays, skips, command: str, places: str, args) -> str:
+    lines = [f"`{command}`: four servers in {places}, {args.clients} clients at a time, "
+             f"{args.model_text}.", "",
+             "| scenario | API | setup | one server is | tokens prefilled | x one server | "
+             "at most | turns | moved | failed | first token p50 / p95, ms | "
+             "turns after the quiet |",
+             "| --- " * 12 + "|"]
+    lines += [row(play) for play in plays]
+    lines += [""] + [f"Skipped: {skip}." for skip in skips] if skips else []
+    return "\n".join(lines) + "\n"
+
+
+def arguments(argv: list[str]):
+    settings = Settings("fleet", __doc__, argv, folder="fleet")
+    short = settings.flag("short", "one scenario over both APIs")
+    settings.add("only", words, [], "setups whose name has one of these words")
+    settings.add("scenarios", words, ["chats"] if short else list(scenarios.SCENARIOS))
+    settings.add("architecture", str, "llama", "of the made model")
+    settings.add("model", path, None, "a file, in place of a made one")
+    settings.add("chat-template", str, "qwen")
+    settings.add("ram-mib", int, 64, "of each server; one server alone has four times as much")
+    settings.add("clients", int, 6)
+    settings.add("seed", int, 1)
+    settings.flag("loopback", "no network namespaces")
+    args = settings.parsed()
+    chosen(args.scenarios, scenarios.SCENARIOS, "SCENARIOS")
+    args.model_text = args.model.name if args.model else f"a made model ({args.architecture})"
     return args
 
 
-def main():
-    # As an interrupt: the servers and the namespaces are taken down.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    args = parse_arguments()
-    args.out.mkdir(parents=True, exist_ok=True)
-    for log in args.out.glob("*.log"):
+def main(argv: list[str]) -> int:
+    args = prepared(arguments(argv))
+    for log in args.work.glob("*.log"):
         log.unlink()
-    args.model_text = args.model.name if args.model else f"a made model ({args.architecture})"
-    if not args.model:
-        args.model = args.out / "model.gguf"
-        subprocess.run([str(args.lab), "model", "make", args.architecture, str(args.model),
-                        "--width", "64", "--layers", "2"], check=True, stdout=subprocess.DEVNULL)
+    args.model = args.model or make_model(args.lab, args.work / "model.gguf", args.architecture,
+                                          "--width", 64, "--layers", 2)
     places = topology.make(PLACES, args.loopback)
     print(f"servers in {places.text}", flush=True)
     try:
@@ -333,18 +348,14 @@ def main():
     finally:
         places.close()
     command = "make fleet-test" + (" SHORT=1" if args.short else "")
-    page = report.markdown(plays, skips, command, places.text, args)
-    (args.out / "result.md").write_text(page)
-    (args.out / "result.json").write_text(json.dumps(
+    page = markdown(plays, skips, command, places.text, args)
+    (args.work / "result.md").write_text(page)
+    (args.work / "result.json").write_text(json.dumps(
         {"command": command, "places": places.text, "model": args.model_text,
          "seed": args.seed, "clients": args.clients, "skipped": skips,
          "plays": [asdict(play) for play in plays]}, indent=1) + "\n")
-    print(f"written: {args.out / 'result.md'}, {args.out / 'result.json'}")
-    misses = [f"{report.title(play)}: {miss}" for play in plays for miss in play.misses()]
+    print(f"written: {args.work / 'result.md'}, {args.work / 'result.json'}")
+    misses = [f"{title(play)}: {miss}" for play in plays for miss in play.misses()]
     for miss in misses:
         print(f"fleet-test: {miss}", file=sys.stderr)
-    sys.exit(1 if misses else 0)
-
-
-if __name__ == "__main__":
-    main()
+    return 1 if misses else 0

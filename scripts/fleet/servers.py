@@ -6,7 +6,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import begin, kill
+from fleet.programs import begin, kill
 
 START_S = 120
 STOP_S = 60

@@ -1,6 +1,6 @@
-"""What the servers of a fleet share beside the front. A tier has a name, `missing()`,
-start(work, address), flags(place) for `cairn serve`, and stop(). The address is a free one, host and
-port, that all servers reach."""
+"""What the servers of a fleet share beside the front. A tier has a name, `missing()`, start(work,
+address), flags(place) for `cairn serve`, and stop(). The address is a free one, host and port, that
+all servers reach."""
 
 import json
 import os
@@ -9,8 +9,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from programs import POLL_S, START_S, begin, kill, make_secret, program, wait_for_port
-from topology import free_port
+from bench.servers import free_port
+from fleet.programs import POLL_S, START_S, begin, kill, make_secret, program, wait_for_port
 
 
 def fresh_folder(folder: Path) -> Path:
@@ -113,8 +113,8 @@ class Valkey:
 
 
 class JuiceFs:
-    """One --cache-dir for all, on JuiceFS: a mount for each server, a Valkey with the metadata, and a
-    folder of this machine with the data."""
+    """One --cache-dir for all, on JuiceFS: a mount for each server, a Valkey with the metadata, and
+    a folder of this machine with the data."""
 
     name = "shared folder on JuiceFS"
 

@@ -11,31 +11,14 @@ own, or, where namespaces cannot be made, all on ports of the loopback interface
 import atexit
 import ctypes
 import os
-import random
 import shutil
-import socket
 import subprocess
+
+from bench.servers import free_port
 
 CLONE_NEWNET = 0x40000000
 FRONT_ADDRESS = "10.77.0.254"
 SERVER_PORT = 8080
-
-
-# Below those that the kernel gives to outgoing connections, one of which could take the port before
-# the server that it is for.
-PORTS = range(15_000, 31_000)
-
-
-def free_port() -> int:
-    while True:
-        port = random.choice(PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-
 
 def run(*command: str):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -44,8 +27,8 @@ def run(*command: str):
 
 
 class Loopback:
-    """All servers on this machine's loopback interface, on free ports, each at an address of its own
-    for the ports that it does not choose."""
+    """All servers on this machine's loopback interface, on free ports, each at an address of its
+    own for the ports that it does not choose."""
 
     def __init__(self, reason: str):
         self.text = f"ports of the loopback interface ({reason})"

@@ -64,7 +64,7 @@ package_folder() {
   esac
 }
 
-# What a test tries by what the environment says, see scripts/package_test.sh.
+# What a test tries by what the environment says, see scripts/test_package.sh.
 choose_kind_and_suite() {
   KIND="${KIND:-bundled}"
   if [[ "$KIND" == system ]]; then

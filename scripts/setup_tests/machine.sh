@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The made machine that scripts/setup_test.sh runs the set-up on, and what its tests may say.
+# The made machine that scripts/test_setup.sh runs the set-up on, and what its tests may say.
 
 readonly REAL_TOOLS="awk bash cat chmod cp cut dirname env find flock grep head id ln ls mkdir mktemp \
 mv readlink rm sed sha256sum sort tail tar gzip tee touch tr uname wc xargs"

@@ -5,7 +5,7 @@ import { mkdirSync, openSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { createServer } from "node:net";
 import { script } from "./script";
 
-// A file that scripts/web_test.sh made.
+// A file that scripts/test_web.sh made.
 export function made(name: string): string {
   return `${wanted("CAIRN_FOLDER")}/${name}`;
 }

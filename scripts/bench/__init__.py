@@ -1,0 +1,1 @@
+"""The project's benchmarks, and what they share: settings, servers, chats, pages."""

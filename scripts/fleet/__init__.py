@@ -1,0 +1,1 @@
+"""Conversations on several servers behind a front."""
