@@ -39,7 +39,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
         "llama/fit", "llama/proof", "llama/state", "llama", "llama/embed", "media"}},
       {"http", {"connections", "."}},
       {"jinja", {"value", "run", "builtin", "syntax", "."}},
-      {"media", {".", "decode"}},
+      {"media", {".", "child", "decode"}},
       {"policy", {".", "evict"}},
       {"remote", {".", "tier", "valkey", "s3"}},
       {"router", {"presets", "children", "."}},

@@ -1,5 +1,5 @@
-// RunDecodeChild: the child process of a ChildMediaDecoder (media/child_media_decoder.h). It reads
-// one request and its file, confines itself, decodes, writes the reply and ends.
+// RunDecodeChild: the child process of a ChildMediaDecoder (media/child/child_media_decoder.h). It
+// reads one request and its file, confines itself, decodes, writes the reply and ends.
 
 #ifndef CAIRN_MEDIA_DECODE_DECODE_CHILD_H_
 #define CAIRN_MEDIA_DECODE_DECODE_CHILD_H_

@@ -12,9 +12,9 @@
 #include "cmd/serve/base/cache_flags.h"
 #include "cmd/serve/media/media_flags.h"
 #include "engine/media/llama_media_encoder.h"
-#include "media/child_media_decoder.h"
+#include "media/child/child_media_decoder.h"
+#include "media/child/kept_media_decoder.h"
 #include "media/decode/decode_child.h"
-#include "media/kept_media_decoder.h"
 
 namespace cairn {
 namespace {

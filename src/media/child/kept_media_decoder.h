@@ -9,8 +9,8 @@
 //
 // Threads: any, concurrently.
 
-#ifndef CAIRN_MEDIA_KEPT_MEDIA_DECODER_H_
-#define CAIRN_MEDIA_KEPT_MEDIA_DECODER_H_
+#ifndef CAIRN_MEDIA_CHILD_KEPT_MEDIA_DECODER_H_
+#define CAIRN_MEDIA_CHILD_KEPT_MEDIA_DECODER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -56,4 +56,4 @@ class KeptMediaDecoder final : public MediaDecoder {
 
 }  // namespace cairn
 
-#endif  // CAIRN_MEDIA_KEPT_MEDIA_DECODER_H_
+#endif  // CAIRN_MEDIA_CHILD_KEPT_MEDIA_DECODER_H_

@@ -2,8 +2,8 @@
 // It believes nothing: a reply is accepted only if its sizes are within the limits, all of it
 // arrives, and nothing follows.
 
-#ifndef CAIRN_MEDIA_DECODE_EXCHANGE_H_
-#define CAIRN_MEDIA_DECODE_EXCHANGE_H_
+#ifndef CAIRN_MEDIA_CHILD_DECODE_EXCHANGE_H_
+#define CAIRN_MEDIA_CHILD_DECODE_EXCHANGE_H_
 
 #include <chrono>
 #include <cstddef>
@@ -59,4 +59,4 @@ class DecodeExchange {
 
 }  // namespace cairn
 
-#endif  // CAIRN_MEDIA_DECODE_EXCHANGE_H_
+#endif  // CAIRN_MEDIA_CHILD_DECODE_EXCHANGE_H_

@@ -7,8 +7,8 @@
 //
 // Threads: any, concurrently.
 
-#ifndef CAIRN_MEDIA_READY_PROGRAM_H_
-#define CAIRN_MEDIA_READY_PROGRAM_H_
+#ifndef CAIRN_MEDIA_CHILD_READY_PROGRAM_H_
+#define CAIRN_MEDIA_CHILD_READY_PROGRAM_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "media/spawned_program.h"
+#include "media/child/spawned_program.h"
 
 namespace cairn {
 
@@ -55,4 +55,4 @@ class ReadyProgram {
 
 }  // namespace cairn
 
-#endif  // CAIRN_MEDIA_READY_PROGRAM_H_
+#endif  // CAIRN_MEDIA_CHILD_READY_PROGRAM_H_

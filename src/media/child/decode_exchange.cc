@@ -1,4 +1,4 @@
-#include "media/decode_exchange.h"
+#include "media/child/decode_exchange.h"
 
 #include <poll.h>
 #include <sys/socket.h>

@@ -10,8 +10,8 @@
 //
 // Messages: media/decode_messages.h. The child's side: media/decode/decode_child.h.
 
-#ifndef CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
-#define CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
+#ifndef CAIRN_MEDIA_CHILD_CHILD_MEDIA_DECODER_H_
+#define CAIRN_MEDIA_CHILD_CHILD_MEDIA_DECODER_H_
 
 #include <chrono>
 #include <cstddef>
@@ -23,12 +23,12 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "media/decode_places.h"
+#include "media/child/decode_places.h"
+#include "media/child/ready_program.h"
+#include "media/child/spawned_program.h"
 #include "media/decoded_medium.h"
 #include "media/media_limits.h"
 #include "media/medium.h"
-#include "media/ready_program.h"
-#include "media/spawned_program.h"
 
 namespace cairn {
 
@@ -38,7 +38,7 @@ struct ChildMediaDecoderOptions {
   MediaLimits limits;
   uint32_t sample_rate = 0;  // of the recordings that are returned; 0: recordings are refused
   std::chrono::milliseconds decode_time_max{10'000};  // of one child; then it is killed
-  // At a time; further calls wait for their turn (media/decode_places.h).
+  // At a time; further calls wait for their turn (media/child/decode_places.h).
   size_t children_max = 2;
   std::chrono::milliseconds wait_time_max{30'000};
   // A child that waits for the next file is kept started.
@@ -71,4 +71,4 @@ class ChildMediaDecoder final : public MediaDecoder {
 
 }  // namespace cairn
 
-#endif  // CAIRN_MEDIA_CHILD_MEDIA_DECODER_H_
+#endif  // CAIRN_MEDIA_CHILD_CHILD_MEDIA_DECODER_H_

@@ -2,8 +2,8 @@
 //
 // Not thread-safe; several may be started at once from any threads.
 
-#ifndef CAIRN_MEDIA_SPAWNED_PROGRAM_H_
-#define CAIRN_MEDIA_SPAWNED_PROGRAM_H_
+#ifndef CAIRN_MEDIA_CHILD_SPAWNED_PROGRAM_H_
+#define CAIRN_MEDIA_CHILD_SPAWNED_PROGRAM_H_
 
 #include <sys/types.h>
 
@@ -43,4 +43,4 @@ class SpawnedProgram {
 
 }  // namespace cairn
 
-#endif  // CAIRN_MEDIA_SPAWNED_PROGRAM_H_
+#endif  // CAIRN_MEDIA_CHILD_SPAWNED_PROGRAM_H_

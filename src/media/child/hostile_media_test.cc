@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "media/child_media_decoder.h"
+#include "media/child/child_media_decoder.h"
 #include "media/decode/decode_child.h"
 #include "testing/media/child_watch.h"
 #include "testing/media/media_files.h"

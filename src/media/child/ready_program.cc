@@ -1,4 +1,4 @@
-#include "media/ready_program.h"
+#include "media/child/ready_program.h"
 
 #include <utility>
 

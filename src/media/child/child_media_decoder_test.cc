@@ -1,4 +1,4 @@
-#include "media/child_media_decoder.h"
+#include "media/child/child_media_decoder.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include <thread>
 #include <vector>
 
+#include "media/child/ready_program.h"
 #include "media/decode/decode_child.h"
 #include "media/decode_messages.h"
-#include "media/ready_program.h"
 #include "testing/media/child_watch.h"
 #include "testing/media/media_files.h"
 

@@ -1,4 +1,4 @@
-#include "media/spawned_program.h"
+#include "media/child/spawned_program.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

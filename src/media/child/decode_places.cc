@@ -1,4 +1,4 @@
-#include "media/decode_places.h"
+#include "media/child/decode_places.h"
 
 #include <algorithm>
 #include <tuple>

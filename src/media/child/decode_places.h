@@ -6,8 +6,8 @@
 //
 // Thread-safe.
 
-#ifndef CAIRN_MEDIA_DECODE_PLACES_H_
-#define CAIRN_MEDIA_DECODE_PLACES_H_
+#ifndef CAIRN_MEDIA_CHILD_DECODE_PLACES_H_
+#define CAIRN_MEDIA_CHILD_DECODE_PLACES_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -69,4 +69,4 @@ class DecodePlaces {
 
 }  // namespace cairn
 
-#endif  // CAIRN_MEDIA_DECODE_PLACES_H_
+#endif  // CAIRN_MEDIA_CHILD_DECODE_PLACES_H_

@@ -1,4 +1,4 @@
-#include "media/child_media_decoder.h"
+#include "media/child/child_media_decoder.h"
 
 #include <cstdint>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "media/decode_exchange.h"
+#include "media/child/decode_exchange.h"
 #include "media/decode_messages.h"
 
 namespace cairn {

@@ -1,4 +1,4 @@
-#include "media/kept_media_decoder.h"
+#include "media/child/kept_media_decoder.h"
 
 #include <algorithm>
 #include <new>
