@@ -189,7 +189,7 @@ OTHERS = [
     Field("/api/chat", "thinking",
           lambda t: {**OLLAMA,
                      "messages": [USER, {"role": "assistant", "content": "a", "thinking": t},
-                                  USER]}),
+                                  USER]}, LONG),  # of an earlier turn: not shown, only counted
     Field("/api/generate", "prompt", lambda t: {**OLLAMA, "prompt": t}),
     Field("/api/generate", "system", lambda t: {**OLLAMA, "prompt": "a", "system": t}),
     Field("/api/generate", "raw prompt", lambda t: {**OLLAMA, "prompt": t, "raw": True}),
