@@ -69,11 +69,12 @@ class ChildProcess final : public Child {
  private:
   void Run();
   ChildEnd RunChild();
-  bool Start(int output, std::string* error);
-  void ReadOutput(int output);
+  // Returns the process's number, or -1 and why it does not run.
+  pid_t Start(int output, std::string* error);
+  void ReadOutput(int output, pid_t pid);
   bool ReadSome(int output);
   void EndLine();
-  ChildEnd Wait();
+  ChildEnd Wait(pid_t pid);
 
   const ChildCommand command_;
   const ChildCallbacks callbacks_;
