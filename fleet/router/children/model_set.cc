@@ -59,9 +59,14 @@ ModelSet::ModelSet(ModelSetOptions options) : options_(std::move(options)) {
 }
 
 void ModelSet::Begin() {
-  for (const Model& model : models_) {
-    if (model.entry.load_on_startup) static_cast<void>(Load(&model.entry));
+  std::vector<const ModelEntry*> entries;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const Model& model : models_) {
+      if (model.entry.load_on_startup) entries.push_back(&model.entry);
+    }
   }
+  for (const ModelEntry* entry : entries) static_cast<void>(Load(entry));
 }
 
 ModelSet::~ModelSet() {
