@@ -108,18 +108,6 @@ void PackEvent(const KvEvent& event, MsgpackWriter* writer) {
 
 }  // namespace
 
-std::string_view MediumName(PrefixTier tier) {
-  switch (tier) {
-    case PrefixTier::kSlot:
-      return "GPU";
-    case PrefixTier::kMemory:
-      return "CPU";
-    case PrefixTier::kDisk:
-      return "STORAGE";
-  }
-  return "";
-}
-
 std::string PackEvents(double time_s, std::span<const KvEvent> events) {
   MsgpackWriter writer;
   writer.Array(3);

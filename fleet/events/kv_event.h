@@ -29,9 +29,6 @@ struct KvEvent {
   std::vector<uint32_t> token_ids = {};   // of kStored: those of all the blocks
 };
 
-// "GPU", "CPU" or "STORAGE".
-std::string_view MediumName(PrefixTier tier);
-
 // The payload of a batch: the array [time, events, rank]. `time_s`: seconds since 1970.
 std::string PackEvents(double time_s, std::span<const KvEvent> events);
 

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "base/tokens.h"
@@ -24,6 +25,12 @@ namespace cairn {
 // Where the state of a prefix lies, fastest first.
 enum class PrefixTier : uint8_t { kSlot, kMemory, kDisk };
 inline constexpr size_t kPrefixTiers = 3;
+
+// As vLLM's KV events name it.
+constexpr std::string_view MediumName(PrefixTier tier) {
+  constexpr std::string_view kNames[kPrefixTiers] = {"GPU", "CPU", "STORAGE"};
+  return kNames[static_cast<size_t>(tier)];
+}
 
 struct PrefixChange {
   enum class Kind : uint8_t {
