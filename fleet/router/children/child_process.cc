@@ -56,7 +56,7 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::Signal(int number) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   // The pid is valid until it has been waited for, which is done under the same lock.
   if (pid_ > 0) {
     kill(pid_, number);
@@ -90,7 +90,7 @@ ChildEnd ChildProcess::RunChild() {
 }
 
 pid_t ChildProcess::Start(int output, std::string* error) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto pid =
       SpawnChild(command_.argv, command_.environment, {.output = output, .error = output});
   if (!pid) {
@@ -150,7 +150,7 @@ ChildEnd ChildProcess::Wait(pid_t pid) {
   // Waits without the lock, and takes the pid out of the kernel's table under it.
   while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   // Ends the processes that the child started and left behind. The number is the group's until it
   // has been waited for.
   kill(-pid_, SIGKILL);

@@ -14,11 +14,12 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -80,10 +81,10 @@ class ChildProcess final : public Child {
   const ChildCallbacks callbacks_;
   std::string line_;       // the thread's
   bool is_ready_ = false;  // the thread's
-  std::mutex mutex_;
-  pid_t pid_ = -1;      // guarded by mutex_; -1: it does not run
-  int pending_ = 0;     // guarded by mutex_; a signal that came too early
-  std::thread thread_;  // the last member: it uses the others
+  Mutex mutex_;
+  pid_t pid_ GUARDED_BY(mutex_) = -1;   // -1: it does not run
+  int pending_ GUARDED_BY(mutex_) = 0;  // a signal that came too early
+  std::thread thread_;                  // the last member: it uses the others
 };
 
 }  // namespace cairn
