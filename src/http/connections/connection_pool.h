@@ -84,7 +84,7 @@ class ConnectionPool {
   // Seats: connections that have a thread or wait for one.
   size_t taken_ GUARDED_BY(mutex_) = 0;
   size_t idle_ GUARDED_BY(mutex_) = 0;  // of these, connections that are idle
-  // Of the idle ones, the number that must give up their seat.
+  // The number of idle ones that must give up their seat.
   size_t asked_to_go_ GUARDED_BY(mutex_) = 0;
   size_t threads_free_ GUARDED_BY(mutex_) = 0;  // threads that wait for work
   bool shutdown_ GUARDED_BY(mutex_) = false;
