@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/process/thread_priority.h"
 #include "base/process/try_work.h"
-#include "base/thread_priority.h"
 
 namespace cairn {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/process/start_thread.h"
+#include "base/process/thread_priority.h"
 #include "base/process/try_work.h"
-#include "base/thread_priority.h"
 
 namespace cairn {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/process/thread_priority.h"
 #include "base/process/try_work.h"
-#include "base/thread_priority.h"
 
 namespace cairn {
 
