@@ -37,7 +37,7 @@ bool BeginsWithWord(std::string_view head, std::string_view word) {
 }
 
 // Returns whether a member's declaration is a function's: it has a parenthesis before any "=" that
-// is not in a template argument.
+// is neither in a template argument nor that of GUARDED_BY.
 bool DeclaresMethod(std::string_view declaration) {
   const std::string_view head = WithoutLabels(declaration);
   for (const std::string_view word :
@@ -50,6 +50,8 @@ bool DeclaresMethod(std::string_view declaration) {
     if (head[i] == '<') ++angles;
     if (head[i] == '>' && i > 0 && head[i - 1] != '-') --angles;
     if (angles > 0) continue;
+    if (head[i] == '(' && head.substr(0, i).ends_with("GUARDED_BY")) i = head.find(')', i);
+    if (i == std::string_view::npos) return false;
     if (head[i] == '(') return true;
     if (head[i] == '{') return false;
     if (head[i] == '=' && head.substr(0, i).find("operator") == std::string_view::npos) {

@@ -176,6 +176,33 @@ bool IsNamed(const std::string& path, const std::vector<SourceFile>& cmake_files
   });
 }
 
+// Returns the code between the braces around `at`, or all of it if there are none.
+std::string_view BlockAround(std::string_view code, size_t at) {
+  size_t begin = at;
+  for (size_t closed = 0; begin > 0; --begin) {
+    if (code[begin - 1] == '{' && closed-- == 0) break;
+    if (code[begin - 1] == '}') ++closed;
+  }
+  size_t end = at;
+  for (size_t opened = 0; end < code.size(); ++end) {
+    if (code[end] == '}' && opened-- == 0) break;
+    if (code[end] == '{') ++opened;
+  }
+  return code.substr(begin, end - begin);
+}
+
+// Returns whether a GUARDED_BY names the mutex: "mutex_", or "*mutex_" or "pool_->mutex_".
+bool GuardsSomething(std::string_view code, std::string_view mutex) {
+  constexpr std::string_view kMark = "GUARDED_BY(";
+  for (size_t at = code.find(kMark); at != std::string_view::npos; at = code.find(kMark, at + 1)) {
+    const size_t begin = at + kMark.size();
+    const std::string_view guard = code.substr(begin, code.find(')', begin) - begin);
+    const size_t name = FindWord(guard, mutex);
+    if (name != std::string_view::npos && name + mutex.size() == guard.size()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Complaints CheckDirection(const SourceFile& file) {
@@ -273,6 +300,35 @@ Complaints CheckThreads(const SourceFile& file) {
     const size_t at = code.find(start);
     if (at == std::string::npos) continue;
     complaints.push_back(At(file, LineOf(code, at), "a thread whose body catches nothing"));
+  }
+  return complaints;
+}
+
+Complaints CheckMutexes(const SourceFile& file) {
+  if (InHouse(file.path).empty() || file.IsTest() || file.path == "src/base/mutex.h") return {};
+  Complaints complaints;
+  const std::string code = CodeOnly(file.text);
+  for (const std::string_view word : {"std::mutex", "std::shared_mutex", "std::recursive_mutex",
+                                      "std::lock_guard", "std::unique_lock", "std::scoped_lock",
+                                      "std::condition_variable", "std::condition_variable_any"}) {
+    const size_t at = FindWord(code, word);
+    if (at == std::string::npos) continue;
+    complaints.push_back(At(file, LineOf(code, at),
+                            std::string(word) + ", which clang does not check; see base/mutex.h"));
+  }
+  const std::vector<std::string_view> lines = Lines(file.text);
+  constexpr std::string_view kType = "Mutex";
+  for (size_t at = FindWord(code, kType); at != std::string::npos;
+       at = FindWord(code, kType, at + 1)) {
+    const size_t begin = at + kType.size() + 1;
+    size_t end = begin;
+    while (end < code.size() && IsNameChar(code[end])) ++end;
+    if (end == begin || end == code.size() || code[end] != ';') continue;
+    const std::string mutex = code.substr(begin, end - begin);
+    const size_t line = LineOf(code, at);
+    const bool is_excepted = lines[line - 1].find("// guards no member") != std::string_view::npos;
+    if (is_excepted || GuardsSomething(BlockAround(code, at), mutex)) continue;
+    complaints.push_back(At(file, line, "nothing is GUARDED_BY(" + mutex + ")"));
   }
   return complaints;
 }

@@ -27,6 +27,9 @@ Complaints CheckPrinting(const SourceFile& file);
 // A file of src/ that starts a thread also catches what its body throws, by TryWork
 // (base/process/try_work.h): an exception that leaves a thread ends the process.
 Complaints CheckThreads(const SourceFile& file);
+// A mutex of src/ and fleet/ is one that clang checks (base/mutex.h), and in the class that has it
+// something is GUARDED_BY it, unless a comment there says that it "guards no member", and what for.
+Complaints CheckMutexes(const SourceFile& file);
 // A text of a request goes through PromptLimits before an engine tokenizes it: only the files of
 // src/api that do so, or whose texts are the server's own, call Engine::Tokenize.
 Complaints CheckTokenizing(const SourceFile& file);

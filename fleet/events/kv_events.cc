@@ -5,8 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "base/process/thread_priority.h"
 #include "base/process/try_work.h"
-#include "base/thread_priority.h"
 
 namespace cairn {
 namespace {
@@ -44,7 +44,7 @@ KvEvents::KvEvents(const KvEventsOptions& options, std::unique_ptr<EventSockets>
 
 KvEvents::~KvEvents() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
   sockets_->Wake();
@@ -54,7 +54,7 @@ KvEvents::~KvEvents() {
 void KvEvents::OnChanges(std::vector<PrefixChange> changes) {
   if (changes.empty()) return;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (ended_) return;
     std::move(changes.begin(), changes.end(), std::back_inserter(changes_));
   }
@@ -62,7 +62,7 @@ void KvEvents::OnChanges(std::vector<PrefixChange> changes) {
 }
 
 KvEventsStats KvEvents::stats() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -76,7 +76,7 @@ void KvEvents::Run() {
 
 void KvEvents::End(const std::string& why) {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     ended_ = true;
     changes_.clear();
   }
@@ -104,7 +104,7 @@ void KvEvents::PublishAll() {
 bool KvEvents::TakeChanges() {
   std::vector<PrefixChange> changes;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return false;
     changes.swap(changes_);
   }
@@ -117,7 +117,7 @@ void KvEvents::TakeRequests() {
     std::optional<EventSockets::Request> request = sockets_->NextRequest();
     if (!request) return;
     replays_.push_back({std::move(request->identity), log_, request->first});
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     ++stats_.replays;
   }
 }
@@ -148,7 +148,7 @@ void KvEvents::PublishChanges() {
     BeginLog();
     while (tree_.has_events()) PublishBatch(tree_.NextEvents(kBatchBlocksMax));
     log_begin_bytes_ = log_->bytes();
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     ++stats_.resets;
   } else if (tree_.has_events()) {
     const std::vector<KvEvent> events = tree_.NextEvents(kBatchBlocksMax);
@@ -173,7 +173,7 @@ void KvEvents::PublishBatch(const std::vector<KvEvent>& events) {
   const uint64_t number = log_->Add(PackEvents(NowUnixSeconds(), events));
   sockets_->Publish(options_.topic, number, log_->payload(number));
   published_ms_ = clock_.NowMs();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   ++stats_.batches;
   for (const KvEvent& event : events) {
     if (event.kind == KvEvent::Kind::kStored) stats_.stored_blocks += event.blocks.size();

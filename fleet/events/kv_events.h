@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "fleet/events/block_tree.h"
 #include "fleet/events/event_sockets.h"
@@ -128,11 +128,11 @@ class KvEvents final : public PrefixWatcher, public PublishedPrefixes {
   double published_ms_ = 0;
   std::vector<Replay> replays_;
 
-  mutable std::mutex mutex_;
-  std::vector<PrefixChange> changes_;  // guarded by mutex_
-  bool stopping_ = false;              // guarded by mutex_
-  bool ended_ = false;                 // guarded by mutex_; nothing is published any more
-  KvEventsStats stats_;                // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<PrefixChange> changes_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool ended_ GUARDED_BY(mutex_) = false;  // nothing is published any more
+  KvEventsStats stats_ GUARDED_BY(mutex_);
 
   std::thread thread_;
 };

@@ -7,11 +7,12 @@
 #include <cstddef>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -23,7 +24,7 @@ class KeptByKey {
 
   // Returns nullptr if no value is kept for the key. A found one counts as used.
   std::shared_ptr<const Value> Find(const std::string& key) {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return nullptr;
     entries_.splice(entries_.begin(), entries_, found->second);
@@ -37,7 +38,7 @@ class KeptByKey {
     Entry entry{std::move(key), std::make_shared<const Value>(std::move(value)), 0};
     entry.bytes = sizeof(Entry) + sizeof(Value) + entry.key.size() + value_bytes;
     const auto kept = entry.value;
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (entry.bytes > bytes_max_ || by_key_.contains(entry.key)) return kept;
     bytes_ += entry.bytes;
     entries_.push_front(std::move(entry));
@@ -51,7 +52,7 @@ class KeptByKey {
   }
 
   size_t bytes() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return bytes_;
   }
 
@@ -64,11 +65,11 @@ class KeptByKey {
   using Entries = std::list<Entry>;
 
   const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;  // most recently used first; guarded by mutex_
-  // By the entry's own key; guarded by mutex_.
-  std::unordered_map<std::string_view, typename Entries::iterator> by_key_;
-  size_t bytes_ = 0;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Entries entries_ GUARDED_BY(mutex_);  // most recently used first
+  // By the entry's own key.
+  std::unordered_map<std::string_view, typename Entries::iterator> by_key_ GUARDED_BY(mutex_);
+  size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cairn

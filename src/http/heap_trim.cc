@@ -11,33 +11,34 @@ HeapTrim::HeapTrim(HeapTrimOptions options)
 
 HeapTrim::~HeapTrim() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 void HeapTrim::OnRequestEnd(size_t bytes) noexcept {
   if (bytes < options_.request_bytes_min) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(wanted_, true)) return;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void HeapTrim::Run() {
-  const auto stops = [this] { return stopping_; };
-  std::unique_lock lock(mutex_);
+  const auto stops = [this]() REQUIRES(mutex_) { return stopping_; };
+  const MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return wanted_ || stopping_; });
-    if (changed_.wait_for(lock, options_.delay, stops)) return;
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return wanted_ || stopping_; });
+    if (changed_.WaitFor(mutex_, options_.delay, stops)) return;
     wanted_ = false;
-    lock.unlock();
-    static_cast<void>(TryWork(options_.trim));
-    lock.lock();
-    if (changed_.wait_for(lock, options_.interval, stops)) return;
+    {
+      const MutexUnlock unlocked(mutex_);
+      static_cast<void>(TryWork(options_.trim));
+    }
+    if (changed_.WaitFor(mutex_, options_.interval, stops)) return;
   }
 }
 

@@ -11,13 +11,12 @@
 #define CAIRN_HTTP_HEAP_TRIM_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <thread>
 
 #include "base/memory_watch.h"
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -43,11 +42,11 @@ class HeapTrim {
   void Run();
 
   const HeapTrimOptions options_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool wanted_ = false;    // guarded by mutex_
-  bool stopping_ = false;  // guarded by mutex_
-  std::thread thread_;     // last: it uses all others
+  Mutex mutex_;
+  CondVar changed_;
+  bool wanted_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses all others
 };
 
 }  // namespace cairn

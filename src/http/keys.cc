@@ -58,7 +58,7 @@ Result<std::shared_ptr<ApiKeys>> ApiKeys::Make(const Texts& texts) {
 }
 
 Status ApiKeys::Know(const Texts& texts) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return KnowLocked(AllOf(texts));
 }
 
@@ -88,7 +88,7 @@ Status ApiKeys::KnowLocked(const std::vector<std::string>& keys) {
 
 Status ApiKeys::Replace(const Texts& texts) {
   const std::vector<std::string> all = AllOf(texts);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (Status known = KnowLocked(all); !known) return known;
   for (Key& key : keys_) {
     key.valid = Has(all, key.known.text);
@@ -98,7 +98,7 @@ Status ApiKeys::Replace(const Texts& texts) {
 }
 
 ApiKeys::Number ApiKeys::Match(std::string_view given) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Number match = 0;
   for (const Key& key : keys_) {
     const bool equal = ConstantTimeEquals(key.shown, given);
@@ -108,24 +108,24 @@ ApiKeys::Number ApiKeys::Match(std::string_view given) const {
 }
 
 bool ApiKeys::IsAdmin(Number number) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return number > 0 && number <= keys_.size() && keys_[number - 1].is_admin;
 }
 
 bool ApiKeys::IsAdminOrOnly(Number number) const {
   if (IsAdmin(number)) return true;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (number == 0 || number > keys_.size() || !keys_[number - 1].valid) return false;
   return std::count_if(keys_.begin(), keys_.end(), [](const Key& key) { return key.valid; }) == 1;
 }
 
 bool ApiKeys::has_admin() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::any_of(keys_.begin(), keys_.end(), [](const Key& key) { return key.is_admin; });
 }
 
 std::string ApiKeys::AnyText() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   std::string text;
   for (const Key& key : keys_) {
     if (key.is_admin) return key.known.text;
@@ -135,13 +135,13 @@ std::string ApiKeys::AnyText() const {
 }
 
 size_t ApiKeys::size() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<size_t>(
       std::count_if(keys_.begin(), keys_.end(), [](const Key& key) { return key.valid; }));
 }
 
 std::vector<ApiKeys::Known> ApiKeys::known() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Known> known;
   for (const Key& key : keys_) known.push_back(key.known);
   return known;
@@ -156,12 +156,12 @@ std::string_view BearerToken(std::string_view authorization) {
 }
 
 std::shared_ptr<void> KeyLoad::Enter(ApiKeys::Number key, size_t max) {
-  const std::lock_guard<std::mutex> lock(counts_->mutex);
+  const MutexLock lock(counts_->mutex);
   size_t& at_work = counts_->at_work[key];
   if (max > 0 && at_work >= max) return nullptr;
   ++at_work;
   return {counts_.get(), [counts = counts_, key](void*) {
-            const std::lock_guard<std::mutex> leaving(counts->mutex);
+            const MutexLock leaving(counts->mutex);
             --counts->at_work[key];
           }};
 }

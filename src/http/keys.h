@@ -7,11 +7,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -83,10 +83,10 @@ class ApiKeys {
     bool valid = false;
     bool is_admin = false;  // if valid
   };
-  Status KnowLocked(const std::vector<std::string>& keys);
+  Status KnowLocked(const std::vector<std::string>& keys) REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::vector<Key> keys_;  // guarded by mutex_; number n is at n - 1
+  mutable Mutex mutex_;
+  std::vector<Key> keys_ GUARDED_BY(mutex_);  // number n is at n - 1
 };
 
 // KeyLoad: counts the requests in progress of each key. Thread-safe.
@@ -98,8 +98,8 @@ class KeyLoad {
 
  private:
   struct Counts {
-    std::mutex mutex;
-    std::map<ApiKeys::Number, size_t> at_work;  // guarded by mutex
+    Mutex mutex;
+    std::map<ApiKeys::Number, size_t> at_work GUARDED_BY(mutex);
   };
   const std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
 };

@@ -16,12 +16,12 @@ constexpr size_t kKeptDivisor = 8;
 }  // namespace
 
 RequestSeats::Seat::~Seat() {
-  const std::lock_guard<std::mutex> lock(seats_->mutex_);
+  const MutexLock lock(seats_->mutex_);
   if (!preempted_) seats_->Leave(this);
 }
 
 bool RequestSeats::Seat::Begin(ClientWait wait, double lag_ms) {
-  const std::lock_guard<std::mutex> lock(seats_->mutex_);
+  const MutexLock lock(seats_->mutex_);
   if (preempted_) return false;
   waits_ = true;
   wait_ = wait;
@@ -31,13 +31,13 @@ bool RequestSeats::Seat::Begin(ClientWait wait, double lag_ms) {
 }
 
 bool RequestSeats::Seat::End() {
-  const std::lock_guard<std::mutex> lock(seats_->mutex_);
+  const MutexLock lock(seats_->mutex_);
   waits_ = false;
   return !preempted_;
 }
 
 bool RequestSeats::Seat::preempted() const {
-  const std::lock_guard<std::mutex> lock(seats_->mutex_);
+  const MutexLock lock(seats_->mutex_);
   return preempted_;
 }
 
@@ -46,7 +46,7 @@ Result<std::unique_ptr<RequestSeats::Seat>> RequestSeats::Enter(
   const bool is_stranger = keys > 0 && key == 0;
   const size_t share_max =
       keys > 1 || is_stranger ? seats_max_ - seats_max_ / kKeptDivisor : seats_max_;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (HeldBy(key) >= share_max && share_max < seats_max_) {
     return Fail(ErrorCode::kUnavailable,
                 std::string(is_stranger ? "clients without a key hold " : "this key holds ") +
@@ -75,17 +75,20 @@ bool RequestSeats::MakeRoomFor(ApiKeys::Number key, bool is_stranger) {
   if (is_stranger) return false;
   const size_t own = HeldBy(key);
   const auto now = steady_clock::now();
-  const auto order = [&](const Seat* seat) {
+  const auto order = [&](const Seat* seat) REQUIRES(mutex_) {
+    seat->seats_->mutex_.AssertHeld();
     const std::chrono::duration<double, std::milli> waited = now - seat->began_;
     return std::tuple(seat->is_stranger_, HeldBy(seat->key_), seat->lag_ms_ + waited.count());
   };
   Seat* slowest = nullptr;
   for (Seat* seat : taken_) {
+    seat->seats_->mutex_.AssertHeld();
     if (!seat->waits_ || (!seat->is_stranger_ && HeldBy(seat->key_) < own + 2)) continue;
     if (slowest == nullptr || order(seat) > order(slowest)) slowest = seat;
   }
   if (slowest == nullptr) return false;
   Leave(slowest);
+  slowest->seats_->mutex_.AssertHeld();
   slowest->preempted_ = true;
   slowest->peer_->EndWait(slowest->wait_);
   return true;

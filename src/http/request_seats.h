@@ -22,9 +22,9 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "http/connections/socket.h"
 #include "http/keys.h"
@@ -55,12 +55,11 @@ class RequestSeats {
     const ApiKeys::Number key_;
     const bool is_stranger_;  // without a key, where there are keys
     const std::shared_ptr<const PeerWatch> peer_;
-    // Guarded by the mutex of seats_.
-    bool waits_ = false;
-    ClientWait wait_ = ClientWait::kReceives;
-    double lag_ms_ = 0;  // when the wait began
-    std::chrono::steady_clock::time_point began_;
-    bool preempted_ = false;
+    bool waits_ GUARDED_BY(seats_->mutex_) = false;
+    ClientWait wait_ GUARDED_BY(seats_->mutex_) = ClientWait::kReceives;
+    double lag_ms_ GUARDED_BY(seats_->mutex_) = 0;  // when the wait began
+    std::chrono::steady_clock::time_point began_ GUARDED_BY(seats_->mutex_);
+    bool preempted_ GUARDED_BY(seats_->mutex_) = false;
   };
 
   explicit RequestSeats(size_t seats_max) : seats_max_(seats_max > 0 ? seats_max : 1) {}
@@ -74,15 +73,14 @@ class RequestSeats {
                                       std::shared_ptr<const PeerWatch> peer);
 
  private:
-  // All: REQUIRES: the lock is held.
-  size_t HeldBy(ApiKeys::Number key) const;
-  bool MakeRoomFor(ApiKeys::Number key, bool is_stranger);
-  void Leave(Seat* seat);
+  size_t HeldBy(ApiKeys::Number key) const REQUIRES(mutex_);
+  bool MakeRoomFor(ApiKeys::Number key, bool is_stranger) REQUIRES(mutex_);
+  void Leave(Seat* seat) REQUIRES(mutex_);
 
   const size_t seats_max_;
-  mutable std::mutex mutex_;
-  std::set<Seat*> taken_;                   // guarded by mutex_
-  std::map<ApiKeys::Number, size_t> held_;  // guarded by mutex_; the seats of each key
+  mutable Mutex mutex_;
+  std::set<Seat*> taken_ GUARDED_BY(mutex_);
+  std::map<ApiKeys::Number, size_t> held_ GUARDED_BY(mutex_);  // the seats of each key
 };
 
 }  // namespace cairn

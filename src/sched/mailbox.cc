@@ -12,26 +12,26 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 
 Status Mailbox::Post(Kind kind, Work work) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
     LettersOf(kind).push_back(std::move(work));
   }
-  woken_changed_.notify_one();
+  woken_changed_.NotifyOne();
   return {};
 }
 
 size_t Mailbox::Do(Kind kind, size_t count_max) {
-  Letters& letters = LettersOf(kind);
   size_t left = 0;
   {
-    const std::lock_guard lock(mutex_);
-    left = std::min(letters.size(), count_max);
+    const MutexLock lock(mutex_);
+    left = std::min(LettersOf(kind).size(), count_max);
   }
   const size_t done = left;
   for (; left > 0; --left) {
     Work next;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
+      Letters& letters = LettersOf(kind);
       next = std::move(letters.front());
       letters.pop_front();
     }
@@ -41,7 +41,7 @@ size_t Mailbox::Do(Kind kind, size_t count_max) {
 }
 
 bool Mailbox::has_commands() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return !letters_.at(static_cast<size_t>(Kind::kCommand)).empty();
 }
 
@@ -51,36 +51,37 @@ bool Mailbox::HasLetters() const {
 }
 
 void Mailbox::Wait(double ms_max) {
-  std::unique_lock lock(mutex_);
-  woken_changed_.wait_for(lock, Milliseconds(ms_max),
-                          [this] { return stopping_ || woken_ || HasLetters(); });
+  const MutexLock lock(mutex_);
+  woken_changed_.WaitFor(mutex_, Milliseconds(ms_max),
+                         [this]() REQUIRES(mutex_) { return stopping_ || woken_ || HasLetters(); });
   woken_ = false;
 }
 
 void Mailbox::WaitForWake(double ms_max) {
-  std::unique_lock lock(mutex_);
-  woken_changed_.wait_for(lock, Milliseconds(ms_max), [this] { return woken_; });
+  const MutexLock lock(mutex_);
+  woken_changed_.WaitFor(mutex_, Milliseconds(ms_max),
+                         [this]() REQUIRES(mutex_) { return woken_; });
   woken_ = false;
 }
 
 void Mailbox::Wake() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     woken_ = true;
   }
-  woken_changed_.notify_one();
+  woken_changed_.NotifyOne();
 }
 
 void Mailbox::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  woken_changed_.notify_one();
+  woken_changed_.NotifyOne();
 }
 
 bool Mailbox::stopping() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stopping_;
 }
 

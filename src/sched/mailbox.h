@@ -13,16 +13,15 @@
 #define CAIRN_SCHED_MAILBOX_H_
 
 #include <array>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -58,14 +57,14 @@ class Mailbox {
  private:
   using Letters = std::deque<Work>;
 
-  Letters& LettersOf(Kind kind) { return letters_.at(static_cast<size_t>(kind)); }
-  bool HasLetters() const;
+  Letters& LettersOf(Kind kind) REQUIRES(mutex_) { return letters_.at(static_cast<size_t>(kind)); }
+  bool HasLetters() const REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::condition_variable woken_changed_;
-  std::array<Letters, 3> letters_;  // by kind; guarded by mutex_
-  bool woken_ = false;              // guarded by mutex_
-  bool stopping_ = false;           // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar woken_changed_;
+  std::array<Letters, 3> letters_ GUARDED_BY(mutex_);  // by kind
+  bool woken_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
 template <typename T>

@@ -63,7 +63,11 @@ class SlotFiles::Holding {
 };
 
 SlotFiles::SlotFiles(Fs* fs, SlotCommands* slots, const Clock* clock, SlotFilesOptions options)
-    : fs_(fs), slots_(slots), clock_(clock), options_(std::move(options)) {}
+    : fs_(fs),
+      slots_(slots),
+      clock_(clock),
+      options_(std::move(options)),
+      saved_as_(options_.saved_as) {}
 
 bool SlotFiles::IsFileName(std::string_view name) {
   if (name.empty() || name.size() > kNameBytesMax) return false;
@@ -88,13 +92,13 @@ void SlotFiles::RemoveLeftovers(int64_t now_ns) {
 }
 
 void SlotFiles::SetNameSpaces(SavedNames name_spaces) {
-  const std::lock_guard<std::mutex> lock(names_mutex_);
-  options_.saved_as.name_spaces = std::move(name_spaces);
+  const MutexLock lock(names_mutex_);
+  saved_as_.name_spaces = std::move(name_spaces);
 }
 
 Result<uint64_t> SlotFiles::NameOf(NamespaceId name_space) const {
-  const std::lock_guard<std::mutex> lock(names_mutex_);
-  if (const auto name = options_.saved_as.NameOf(name_space)) return *name;
+  const MutexLock lock(names_mutex_);
+  if (const auto name = saved_as_.NameOf(name_space)) return *name;
   return Fail(ErrorCode::kInternal, "this client has no name to save conversations under");
 }
 
@@ -165,7 +169,7 @@ Result<SlotFiles::Done> SlotFiles::Restore(size_t slot, NamespaceId name_space,
   const auto name = NameOf(name_space);
   if (!name) return tl::unexpected(name.error());
   if (Status free = slots_->CheckFree(slot); !free) return tl::unexpected(free.error());
-  const std::lock_guard<std::mutex> alone(restore_mutex_);
+  const MutexLock alone(restore_mutex_);
   auto reader = ExportReader::Open(fs_, PathOf(file), file);
   if (!reader) return tl::unexpected(ReadError(file, reader.error()));
   auto objects = ReadObjects(*name, &*reader);

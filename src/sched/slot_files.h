@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/fs.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/slots/saved_slot.h"
@@ -91,9 +91,10 @@ class SlotFiles {
   Fs* const fs_;
   SlotCommands* const slots_;
   const Clock* const clock_;
-  SlotFilesOptions options_;
-  mutable std::mutex names_mutex_;  // guards options_.saved_as.name_spaces; the rest is constant
-  std::mutex restore_mutex_;        // held while a file is read
+  const SlotFilesOptions options_;
+  mutable Mutex names_mutex_;
+  SavedAs saved_as_ GUARDED_BY(names_mutex_);  // with the names of now
+  Mutex restore_mutex_;                        // guards no member: held while a file is read
   std::atomic<uint64_t> temps_ = 0;
 };
 

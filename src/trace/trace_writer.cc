@@ -148,10 +148,10 @@ TraceWriter::TraceWriter(int fd, const std::string& path, const Found& found,
 
 TraceWriter::~TraceWriter() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
   close(fd_);
 }
@@ -174,22 +174,22 @@ void TraceWriter::OnAnswerEnd(const EndedAnswer& answer) {
   ended.submitted_ms = answer.submitted_ms;
   ended.cost = answer.cost;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // The writer needs to learn of every answer; one that finds the queue full is passed without
     // tokens.
     if (queue_.size() >= options_.queue_max) ended.tokens.clear();
     queue_.push_back(std::move(ended));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void TraceWriter::Flush() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return queue_.empty() && !writing_; });
+  const MutexLock lock(mutex_);
+  changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return queue_.empty() && !writing_; });
 }
 
 TraceWriter::Stats TraceWriter::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -197,8 +197,8 @@ void TraceWriter::Run() {
   while (true) {
     Ended ended;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
+      const MutexLock lock(mutex_);
+      changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopping_ || !queue_.empty(); });
       if (queue_.empty()) return;
       ended = std::move(queue_.front());
       queue_.pop_front();
@@ -207,10 +207,10 @@ void TraceWriter::Run() {
     const Status taken = TryWork([&] { Take(std::move(ended)); });
     if (!taken) static_cast<void>(TryWork([&] { Lose(taken.error().message); }));
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       writing_ = false;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
@@ -233,7 +233,7 @@ void TraceWriter::Write(std::vector<Ended> request) {
   const std::string line = ToLine(request);
   if (line.empty()) return Lose("it has as many tokens as a trace can have; begin another");
   if (!Append(line)) return Lose(std::strerror(errno));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++stats_.written;
 }
 
@@ -306,7 +306,7 @@ bool TraceWriter::Append(const std::string& line) {
 void TraceWriter::Lose(const std::string& why) {
   bool first = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     first = stats_.lost++ == 0;
   }
   if (first && options_.log) {

@@ -13,17 +13,16 @@
 #ifndef CAIRN_TRACE_TRACE_WRITER_H_
 #define CAIRN_TRACE_TRACE_WRITER_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "sched/answer/request_observer.h"
@@ -114,13 +113,13 @@ class TraceWriter final : public RequestObserver {
   std::map<uint64_t, std::vector<Ended>> unfinished_;  // requests that have answers still to end
   bool torn_;                                          // the file ends within a line
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Ended> queue_;  // guarded by mutex_
-  bool writing_ = false;     // guarded by mutex_
-  bool stopping_ = false;    // guarded by mutex_
-  Stats stats_;              // guarded by mutex_
-  std::thread thread_;       // last: uses the members above
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::deque<Ended> queue_ GUARDED_BY(mutex_);
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  Stats stats_ GUARDED_BY(mutex_);
+  std::thread thread_;  // last: uses the members above
 };
 
 }  // namespace cairn

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/process/start_thread.h"
 #include "base/process/try_work.h"
 
@@ -61,14 +61,14 @@ class S3Index final : public RemoteIndex {
                                                      Deadline deadline) override {
     std::vector<std::vector<RemoteEntry>> all(keys.size());
     std::atomic<size_t> next{0};
-    std::mutex mutex;
+    Mutex mutex;  // guards no member but `failed`
     Status failed;
     const auto list = [&] {
       for (size_t i = next++; i < keys.size(); i = next++) {
         Status listed;
         const Status tried = TryWork([&] { listed = ListOne(keys[i], &all[i], deadline); });
         if (listed && tried) continue;
-        const std::lock_guard lock(mutex);
+        const MutexLock lock(mutex);
         failed = tried ? std::move(listed) : tried;
         next = keys.size();
       }

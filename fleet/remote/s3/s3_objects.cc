@@ -6,9 +6,9 @@
 #include <atomic>
 #include <cctype>
 #include <cstring>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/process/try_work.h"
 
 namespace cairn {
@@ -178,7 +178,7 @@ class S3Objects final : public RemoteObjects {
 
  private:
   Handle TakeHandle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.empty()) return Handle(curl_easy_init());
     Handle handle = std::move(idle_.back());
     idle_.pop_back();
@@ -186,7 +186,7 @@ class S3Objects final : public RemoteObjects {
     return handle;
   }
   void KeepHandle(Handle handle) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.size() < kIdleHandlesMax) idle_.push_back(std::move(handle));
   }
 
@@ -280,8 +280,8 @@ class S3Objects final : public RemoteObjects {
   S3Options options_;
   std::string signature_;
   std::atomic<bool> cancelled_{false};
-  std::mutex mutex_;
-  std::vector<Handle> idle_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<Handle> idle_ GUARDED_BY(mutex_);
 };
 
 }  // namespace

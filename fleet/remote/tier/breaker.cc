@@ -18,7 +18,7 @@ Breaker::Breaker(std::string what, const Clock* clock, LogSink log)
     : what_(std::move(what)), clock_(clock), log_(std::move(log)) {}
 
 bool Breaker::Allows() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (open_ms_ == 0) return true;
   const double now_ms = clock_->NowMs();
   if (now_ms < open_until_ms_) return false;
@@ -33,7 +33,7 @@ bool Breaker::AllowsWrite() {
 }
 
 void Breaker::Note(const Status& status) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (status) return NoteSuccess();
   switch (status.error().code) {
     case ErrorCode::kNotFound:
@@ -78,17 +78,17 @@ void Breaker::NoteSuccess() {
 }
 
 bool Breaker::open() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return open_ms_ > 0;
 }
 
 bool Breaker::refusing() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return clock_->NowMs() < refused_until_ms_;
 }
 
 uint64_t Breaker::failures() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return failures_;
 }
 

@@ -11,11 +11,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -39,18 +39,18 @@ class Breaker {
   uint64_t failures() const;
 
  private:
-  void NoteFailure(const Error& error);
-  void NoteSuccess();
+  void NoteFailure(const Error& error) REQUIRES(mutex_);
+  void NoteSuccess() REQUIRES(mutex_);
 
   const std::string what_;
   const Clock* const clock_;
   const LogSink log_;
-  mutable std::mutex mutex_;
-  std::deque<double> failed_ms_;  // the last few, oldest first
-  double open_until_ms_ = 0;
-  double open_ms_ = 0;  // how long it was opened last; 0: it is closed
-  double refused_until_ms_ = 0;
-  uint64_t failures_ = 0;
+  mutable Mutex mutex_;
+  std::deque<double> failed_ms_ GUARDED_BY(mutex_);  // the last few, oldest first
+  double open_until_ms_ GUARDED_BY(mutex_) = 0;
+  double open_ms_ GUARDED_BY(mutex_) = 0;  // how long it was opened last; 0: it is closed
+  double refused_until_ms_ GUARDED_BY(mutex_) = 0;
+  uint64_t failures_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cairn

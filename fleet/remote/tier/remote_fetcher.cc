@@ -62,7 +62,7 @@ RemotePlan RemoteFetcher::Find(const RemoteAsk& ask) {
   if (keys.empty()) return {};
   const double begin_ms = options_->clock->NowMs();
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto missed = missed_until_ms_.find(keys.back());
     if (missed != missed_until_ms_.end() && begin_ms < missed->second) return {};
   }
@@ -84,7 +84,7 @@ RemotePlan RemoteFetcher::Find(const RemoteAsk& ask) {
   if (!plan.items.empty()) {
     ++hits_;
   } else {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Remember(&missed_until_ms_, keys.back(), options_->clock->NowMs() + kMissedMs);
   }
   return plan;
@@ -92,7 +92,7 @@ RemotePlan RemoteFetcher::Find(const RemoteAsk& ask) {
 
 RemotePlanner::Place RemoteFetcher::PlaceOf(const RemoteItem& item) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto useless = useless_until_ms_.find(item.entry.id);
     if (useless != useless_until_ms_.end() && options_->clock->NowMs() < useless->second) {
       return RemotePlanner::Place::kUseless;
@@ -198,7 +198,7 @@ void RemoteFetcher::Reject(const RemoteItem& item, ErrorCode why) {
   if (why == ErrorCode::kNotFound) ++stale_;
   if (!corrupt && why != ErrorCode::kNotFound) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Remember(&useless_until_ms_, item.entry.id, options_->clock->NowMs() + kUselessMs);
   }
   // Others may have a use for it: for a newer version's object, or with another prompt.
@@ -209,7 +209,7 @@ void RemoteFetcher::Reject(const RemoteItem& item, ErrorCode why) {
 }
 
 void RemoteFetcher::LogOnce(const std::string& line) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const double now_ms = options_->clock->NowMs();
   if (!options_->log || now_ms - logged_ms_ < kLogEveryMs) return;
   logged_ms_ = now_ms;

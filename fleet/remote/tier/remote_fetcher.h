@@ -12,10 +12,10 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "fleet/remote/tier/breaker.h"
 #include "fleet/remote/tier/remote_known.h"
 #include "fleet/remote/tier/remote_options.h"
@@ -80,10 +80,11 @@ class RemoteFetcher {
   std::atomic<uint64_t> corrupt_{0};
   std::atomic<uint64_t> stale_{0};
 
-  std::mutex mutex_;  // guards the members below
-  std::map<RemoteId, double> useless_until_ms_;
-  std::map<std::string, double> missed_until_ms_;  // by the deepest index key of a prompt
-  double logged_ms_ = -1e9;
+  Mutex mutex_;
+  std::map<RemoteId, double> useless_until_ms_ GUARDED_BY(mutex_);
+  // By the deepest index key of a prompt.
+  std::map<std::string, double> missed_until_ms_ GUARDED_BY(mutex_);
+  double logged_ms_ GUARDED_BY(mutex_) = -1e9;
 };
 
 }  // namespace cairn

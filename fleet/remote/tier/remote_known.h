@@ -7,9 +7,9 @@
 #define CAIRN_FLEET_REMOTE_TIER_REMOTE_KNOWN_H_
 
 #include <map>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_names.h"
 #include "store/object.h"
@@ -29,24 +29,24 @@ class RemoteKnown {
   static constexpr size_t kObjectsMax = 50'000;
 
   void Put(const ObjectName& name, const KnownRemote& known) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (objects_.size() >= kObjectsMax) objects_.clear();
     objects_[name] = known;
   }
   std::optional<KnownRemote> Find(const ObjectName& name) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = objects_.find(name);
     if (found == objects_.end()) return std::nullopt;
     return found->second;
   }
   void Erase(const ObjectName& name) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     objects_.erase(name);
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::map<ObjectName, KnownRemote> objects_;
+  mutable Mutex mutex_;
+  std::map<ObjectName, KnownRemote> objects_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

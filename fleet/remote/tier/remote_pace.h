@@ -10,7 +10,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -21,26 +22,26 @@ class MeasuredPace {
 
   void AddTransfer(uint64_t bytes, double ms, double now_ms) {
     if (!Measures(bytes, ms)) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const double before = At(now_ms);
     Set(before + kWeight * (static_cast<double>(bytes) / ms - before), now_ms);
   }
   // A transfer of so many bytes had not ended after `ms`.
   void AddUnfinished(uint64_t bytes, double ms, double now_ms) {
     if (!Measures(bytes, ms)) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Set(std::min(At(now_ms), static_cast<double>(bytes) / ms), now_ms);
   }
   void AddRoundTrip(double ms) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     round_trip_ms_ += kWeight * (ms - round_trip_ms_);
   }
   double bytes_per_ms(double now_ms) const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return At(now_ms);
   }
   double round_trip_ms() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return round_trip_ms_;
   }
 
@@ -52,21 +53,20 @@ class MeasuredPace {
   // Small objects measure the round trip and not the speed.
   static bool Measures(uint64_t bytes, double ms) { return bytes >= kBytesMin && ms > 0; }
 
-  // REQUIRES for both: mutex_ is held.
-  double At(double now_ms) const {
+  double At(double now_ms) const REQUIRES(mutex_) {
     if (bytes_per_ms_ >= kAssumedBytesPerMs) return bytes_per_ms_;
     const double grown = bytes_per_ms_ * std::exp2((now_ms - measured_ms_) / kDoubleMs);
     return std::min(grown, kAssumedBytesPerMs);
   }
-  void Set(double bytes_per_ms, double now_ms) {
+  void Set(double bytes_per_ms, double now_ms) REQUIRES(mutex_) {
     bytes_per_ms_ = bytes_per_ms;
     measured_ms_ = now_ms;
   }
 
-  mutable std::mutex mutex_;  // guards the members below
-  double bytes_per_ms_ = kAssumedBytesPerMs;
-  double measured_ms_ = 0;
-  double round_trip_ms_ = 1;
+  mutable Mutex mutex_;
+  double bytes_per_ms_ GUARDED_BY(mutex_) = kAssumedBytesPerMs;
+  double measured_ms_ GUARDED_BY(mutex_) = 0;
+  double round_trip_ms_ GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace cairn

@@ -7,8 +7,8 @@
 
 #include "base/check.h"
 #include "base/process/start_thread.h"
+#include "base/process/thread_priority.h"
 #include "base/process/try_work.h"
-#include "base/thread_priority.h"
 
 namespace cairn {
 namespace {
@@ -59,10 +59,10 @@ RemoteTier::~RemoteTier() {
 }
 
 void RemoteTier::Stop() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stopped_ = true;
-  work_.notify_all();
-  uploads_.notify_all();
+  work_.NotifyAll();
+  uploads_.NotifyAll();
 }
 
 RemoteTier::Ticket RemoteTier::Begin(RemoteAsk ask) {
@@ -70,7 +70,7 @@ RemoteTier::Ticket RemoteTier::Begin(RemoteAsk ask) {
   const size_t left_tokens = ask.tokens.size() - ask.reach_tokens;
   if (left_tokens == 0 || PrefillMs(ask, left_tokens) < options_.saved_ms_min) return 0;
   const bool probes = index_breaker_.open();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopped_ || lookups_.size() >= kLookupsMax) return 0;
   if (probes && !to_look_.empty()) return 0;
   const Ticket ticket = ++last_ticket_;
@@ -80,12 +80,12 @@ RemoteTier::Ticket RemoteTier::Begin(RemoteAsk ask) {
   lookup.wait_ms = options_.wait_ms;
   lookup.probes = probes;
   to_look_.push_back(ticket);
-  work_.notify_one();
+  work_.NotifyOne();
   return probes ? 0 : ticket;
 }
 
 RemoteTier::State RemoteTier::StateOf(Ticket ticket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = lookups_.find(ticket);
   if (found == lookups_.end()) return State::kDone;
   Lookup& lookup = found->second;
@@ -99,7 +99,7 @@ RemoteTier::State RemoteTier::StateOf(Ticket ticket) {
 }
 
 void RemoteTier::End(Ticket ticket) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   lookups_.erase(ticket);
 }
 
@@ -108,16 +108,16 @@ void RemoteTier::Written(const ObjectHeader& header) {
   UploadRecord record = uploader_.RecordOf(header);
   const ObjectName name = NameOf(header);
   uploader_.AddSegment(name, record);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.OnWritten(name, std::move(record));
   ++written_;
-  uploads_.notify_one();
+  uploads_.NotifyOne();
 }
 
 void RemoteTier::Used(const ObjectName& name) {
   if (options_.read_only) return;
   const auto known = known_.Find(name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   queue_.OnUsed(name);
   if (!known || options_.clock->NowMs() - known->refreshed_ms < RefreshMs(options_)) return;
   UploadRecord record;
@@ -125,19 +125,20 @@ void RemoteTier::Used(const ObjectName& name) {
   record.worth_ms = known->entry.worth_ms;
   record.bytes = known->entry.stored_bytes;
   queue_.AddDue(name, std::move(record));
-  uploads_.notify_one();
+  uploads_.NotifyOne();
 }
 
 void RemoteTier::Run() {
   if (options_.trace != nullptr) options_.trace->NameThread("remote");
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stopped_) {
-    work_.wait(lock, [this] { return stopped_ || !to_look_.empty() || !to_fetch_.empty(); });
-    lock.unlock();
+    work_.Wait(mutex_, [this]() REQUIRES(mutex_) {
+      return stopped_ || !to_look_.empty() || !to_fetch_.empty();
+    });
+    const MutexUnlock unlocked(mutex_);
     static_cast<void>(TryWork([this] {
       if (!LookNext()) FetchNext();
     }));
-    lock.lock();
   }
 }
 
@@ -145,7 +146,7 @@ bool RemoteTier::LookNext() {
   std::shared_ptr<const RemoteAsk> ask;
   Ticket ticket = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (!to_look_.empty() && ask == nullptr) {
       ticket = to_look_.front();
       to_look_.pop_front();
@@ -157,7 +158,7 @@ bool RemoteTier::LookNext() {
   RemotePlan plan;
   static_cast<void>(TryWork([&] { plan = fetcher_.Find(*ask); }));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = lookups_.find(ticket);
     // A request that went on without it prefills by now.
     if (found == lookups_.end() || found->second.state == State::kDone) return true;
@@ -186,7 +187,7 @@ void RemoteTier::StartFetches(Lookup* lookup, RemotePlan plan) {
     if (fetches_.contains(id)) continue;
     fetches_.emplace(id, FetchJob{lookup->ask, std::move(item)});
     to_fetch_.push_back(id);
-    work_.notify_one();
+    work_.NotifyOne();
   }
 }
 
@@ -201,7 +202,7 @@ bool RemoteTier::IsWanted(const RemoteId& id) const {
 bool RemoteTier::FetchNext() {
   RemoteId id;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     while (id.empty()) {
       if (to_fetch_.empty()) return false;
       id = to_fetch_.front();
@@ -217,7 +218,7 @@ bool RemoteTier::FetchNext() {
     good = fetcher_.Fetch(*job.ask, job.item);
   }));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     fetches_.erase(id);
     OnFetched(id, good);
   }
@@ -226,7 +227,7 @@ bool RemoteTier::FetchNext() {
 }
 
 RemoteTier::FetchJob RemoteTier::JobOf(const RemoteId& id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return fetches_.at(id);
 }
 
@@ -244,7 +245,7 @@ std::optional<double> RemoteTier::UploadNext(bool all) {
   if (!uploader_.MayUpload()) return kFailedWaitMs;
   std::optional<UploadQueue::Upload> upload;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     upload = queue_.TakeNext(options_.clock->NowMs(), uploader_.bytes_per_ms(), all);
     uploading_ = upload.has_value();
   }
@@ -253,7 +254,7 @@ std::optional<double> RemoteTier::UploadNext(bool all) {
   const Status tried = TryWork([&] { sent = uploader_.Upload(upload->name); });
   // A drain does not wait for uploads that fail again and again.
   if (!tried) static_cast<void>(TryWork([&] { objects_breaker_.Note(tried); }));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   uploading_ = false;
   if (!sent) {
     // The folder has evicted it, or the store may take it later.
@@ -269,22 +270,23 @@ std::optional<double> RemoteTier::UploadNext(bool all) {
 void RemoteTier::RunUploads() {
   LowerThreadPriority();
   if (options_.trace != nullptr) options_.trace->NameThread("remote upload");
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stopped_) {
     const bool draining = IsDraining();
     const uint64_t written = written_;
-    lock.unlock();
     double wait_ms = kFailedWaitMs;
     bool is_idle = false;
-    static_cast<void>(TryWork([&] {
-      const std::optional<double> next_ms = UploadNext(draining);
-      is_idle = !next_ms.has_value();
-      wait_ms = next_ms.value_or(kIdleWaitMs);
-    }));
-    lock.lock();
+    {
+      const MutexUnlock unlocked(mutex_);
+      static_cast<void>(TryWork([&] {
+        const std::optional<double> next_ms = UploadNext(draining);
+        is_idle = !next_ms.has_value();
+        wait_ms = next_ms.value_or(kIdleWaitMs);
+      }));
+    }
     if (draining && drain_waits_ && is_idle && written_ == written) {
       drained_ = true;
-      uploads_.notify_all();
+      uploads_.NotifyAll();
     }
     const bool failed = !is_idle && wait_ms == kFailedWaitMs;
     // A drain has no budget.
@@ -293,7 +295,7 @@ void RemoteTier::RunUploads() {
       const double until_ms = queue_.NextDueMs().value_or(1e18) - options_.clock->NowMs();
       wait_ms = std::clamp(until_ms, 1.0, kIdleWaitMs);
     }
-    uploads_.wait_for(lock, Ms(wait_ms), [&] {
+    uploads_.WaitFor(mutex_, Ms(wait_ms), [&]() REQUIRES(mutex_) {
       const bool more = !failed && IsDraining() && written_ != written;
       return stopped_ || more || IsDraining() != draining;
     });
@@ -301,9 +303,9 @@ void RemoteTier::RunUploads() {
 }
 
 void RemoteTier::SetDraining(bool draining) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   draining_ = draining;
-  uploads_.notify_all();
+  uploads_.NotifyAll();
 }
 
 bool RemoteTier::Drain(double ms_max) {
@@ -314,15 +316,15 @@ bool RemoteTier::Drain(double ms_max) {
     }
     return true;
   }
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   drain_waits_ = true;
   drained_ = false;
-  uploads_.notify_all();
+  uploads_.NotifyAll();
   const auto end = std::chrono::steady_clock::now() + Ms(ms_max);
   while (!drained_ && !stopped_ && std::chrono::steady_clock::now() < end) {
     // A store that does not answer is not waited for.
     if (index_breaker_.open() || objects_breaker_.open() || objects_breaker_.refusing()) break;
-    uploads_.wait_for(lock, Ms(kDrainLookMs));
+    uploads_.WaitFor(mutex_, Ms(kDrainLookMs));
   }
   drain_waits_ = false;
   return drained_;
@@ -335,7 +337,7 @@ RemoteStats RemoteTier::stats() const {
   stats.failures = index_breaker_.failures() + objects_breaker_.failures();
   stats.open = index_breaker_.open() || objects_breaker_.open();
   stats.refusing = index_breaker_.refusing() || objects_breaker_.refusing();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stats.to_upload = queue_.waiting() + (uploading_ ? 1 : 0);
   return stats;
 }
@@ -344,9 +346,11 @@ bool RemoteTier::Work() {
   CHECK(options_.threads == 0);
   if (LookNext() || FetchNext()) return true;
   if (options_.read_only) return false;
-  std::unique_lock lock(mutex_);
-  const bool draining = IsDraining();
-  lock.unlock();
+  bool draining = false;
+  {
+    const MutexLock lock(mutex_);
+    draining = IsDraining();
+  }
   return UploadNext(draining) == 0.0;
 }
 

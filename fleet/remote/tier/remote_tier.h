@@ -15,16 +15,15 @@
 #ifndef CAIRN_FLEET_REMOTE_TIER_REMOTE_TIER_H_
 #define CAIRN_FLEET_REMOTE_TIER_REMOTE_TIER_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "fleet/remote/tier/breaker.h"
 #include "fleet/remote/tier/remote_fetcher.h"
 #include "fleet/remote/tier/remote_known.h"
@@ -93,17 +92,16 @@ class RemoteTier {
 
   void Run();
   void RunUploads();
-  // Each takes and releases mutex_. False if there is nothing to do.
-  bool LookNext();
-  bool FetchNext();
-  FetchJob JobOf(const RemoteId& id) const;
+  // False if there is nothing to do.
+  bool LookNext() EXCLUDES(mutex_);
+  bool FetchNext() EXCLUDES(mutex_);
+  FetchJob JobOf(const RemoteId& id) const EXCLUDES(mutex_);
   // Returns how long to wait before the next upload; nullopt if nothing was due.
-  std::optional<double> UploadNext(bool all);
-  // REQUIRES for the next four: mutex_ is held.
-  void StartFetches(Lookup* lookup, RemotePlan plan);
-  void OnFetched(const RemoteId& id, bool good);
-  bool IsWanted(const RemoteId& id) const;
-  bool IsDraining() const { return draining_ || drain_waits_; }
+  std::optional<double> UploadNext(bool all) EXCLUDES(mutex_);
+  void StartFetches(Lookup* lookup, RemotePlan plan) REQUIRES(mutex_);
+  void OnFetched(const RemoteId& id, bool good) REQUIRES(mutex_);
+  bool IsWanted(const RemoteId& id) const REQUIRES(mutex_);
+  bool IsDraining() const REQUIRES(mutex_) { return draining_ || drain_waits_; }
 
   const RemoteTierOptions options_;
   Breaker index_breaker_;
@@ -112,21 +110,21 @@ class RemoteTier {
   RemoteFetcher fetcher_;
   RemoteUploader uploader_;
 
-  mutable std::mutex mutex_;  // guards the members below
-  std::condition_variable work_;
-  std::condition_variable uploads_;
-  bool stopped_ = false;
-  bool draining_ = false;
-  bool drain_waits_ = false;  // in Drain
-  bool drained_ = false;      // since Drain was called, nothing was left
-  bool uploading_ = false;
-  uint64_t written_ = 0;  // calls of Written
-  Ticket last_ticket_ = 0;
-  std::map<Ticket, Lookup> lookups_;
-  std::deque<Ticket> to_look_;
-  std::deque<RemoteId> to_fetch_;
-  std::map<RemoteId, FetchJob> fetches_;
-  UploadQueue queue_;
+  mutable Mutex mutex_;
+  CondVar work_;
+  CondVar uploads_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  bool draining_ GUARDED_BY(mutex_) = false;
+  bool drain_waits_ GUARDED_BY(mutex_) = false;  // in Drain
+  bool drained_ GUARDED_BY(mutex_) = false;      // since Drain was called, nothing was left
+  bool uploading_ GUARDED_BY(mutex_) = false;
+  uint64_t written_ GUARDED_BY(mutex_) = 0;  // calls of Written
+  Ticket last_ticket_ GUARDED_BY(mutex_) = 0;
+  std::map<Ticket, Lookup> lookups_ GUARDED_BY(mutex_);
+  std::deque<Ticket> to_look_ GUARDED_BY(mutex_);
+  std::deque<RemoteId> to_fetch_ GUARDED_BY(mutex_);
+  std::map<RemoteId, FetchJob> fetches_ GUARDED_BY(mutex_);
+  UploadQueue queue_ GUARDED_BY(mutex_);
 
   std::vector<std::thread> threads_;  // last: they use the members above
 };

@@ -41,7 +41,7 @@ UploadRecord RemoteUploader::RecordOf(const ObjectHeader& header) const {
 
 void RemoteUploader::AddSegment(const ObjectName& name, const UploadRecord& record) {
   if (record.kind != ObjectKind::kSegment) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (segments_.size() >= kSegmentsMax) segments_.clear();
   segments_[name] = record;
 }
@@ -59,7 +59,7 @@ ObjectName RemoteUploader::HolderOf(const ObjectHeader& snapshot) const {
   const UploadRecord record = RecordOf(snapshot);
   std::vector<ObjectName> candidates;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const auto& [name, segment] : segments_) {
       const size_t blocks = record.blocks.size();
       const bool holds = segment.name_space == record.name_space &&

@@ -9,11 +9,11 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "fleet/remote/tier/breaker.h"
 #include "fleet/remote/tier/remote_known.h"
 #include "fleet/remote/tier/remote_options.h"
@@ -79,8 +79,8 @@ class RemoteUploader {
   std::atomic<uint64_t> uploaded_{0};
   std::atomic<uint64_t> uploaded_bytes_{0};
 
-  mutable std::mutex mutex_;
-  std::map<ObjectName, UploadRecord> segments_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<ObjectName, UploadRecord> segments_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

@@ -11,11 +11,12 @@
 #include <atomic>
 #include <cerrno>
 #include <functional>
-#include <mutex>
 #include <new>
 #include <optional>
 #include <set>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cairn {
 namespace {
@@ -197,7 +198,7 @@ class HiredisClient final : public ValkeyClient {
 
   void Cancel() override {
     cancelled_ = true;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const int socket : busy_) ::shutdown(socket, SHUT_RDWR);
   }
 
@@ -213,14 +214,14 @@ class HiredisClient final : public ValkeyClient {
   }
 
   Connection TakeIdle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.empty()) return nullptr;
     Connection taken = std::move(idle_.back());
     idle_.pop_back();
     return taken;
   }
   void DropIdle() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.clear();
   }
 
@@ -275,7 +276,7 @@ class HiredisClient final : public ValkeyClient {
     auto replies = Exchange(connection.get(), commands, deadline);
     // After an error reply the rest of the replies has been read as well.
     if (connection->err != 0) return replies;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (idle_.size() < kIdleConnectionsMax) idle_.push_back(std::move(connection));
     return replies;
   }
@@ -284,11 +285,11 @@ class HiredisClient final : public ValkeyClient {
   class Cancellable {
    public:
     Cancellable(HiredisClient* client, int socket) : client_(client), socket_(socket) {
-      const std::lock_guard lock(client_->mutex_);
+      const MutexLock lock(client_->mutex_);
       client_->busy_.insert(socket_);
     }
     ~Cancellable() {
-      const std::lock_guard lock(client_->mutex_);
+      const MutexLock lock(client_->mutex_);
       client_->busy_.erase(socket_);
     }
     Cancellable(const Cancellable&) = delete;
@@ -357,9 +358,9 @@ class HiredisClient final : public ValkeyClient {
   const ValkeyOptions options_;
   const std::unique_ptr<SSL_CTX, FreeSsl> tls_;  // null without TLS
   std::atomic<bool> cancelled_{false};
-  std::mutex mutex_;
-  std::vector<Connection> idle_;  // guarded by mutex_
-  std::set<int> busy_;            // sockets of calls, guarded by mutex_
+  Mutex mutex_;
+  std::vector<Connection> idle_ GUARDED_BY(mutex_);
+  std::set<int> busy_ GUARDED_BY(mutex_);  // sockets of calls
 };
 
 }  // namespace

@@ -34,29 +34,28 @@ CacheShares::CacheShares(ModelSet* models, size_t budget_bytes, std::shared_ptr<
 
 CacheShares::~CacheShares() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     over_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   thread_.join();
 }
 
 void CacheShares::Update() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   due_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void CacheShares::Run() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return due_ || over_; });
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return due_ || over_; });
     if (over_) return;
     due_ = false;
-    lock.unlock();
+    const MutexUnlock unlocked(mutex_);
     // Who was not asked is so after the next change.
     static_cast<void>(TryWork([this] { AskAll(); }));
-    lock.lock();
   }
 }
 

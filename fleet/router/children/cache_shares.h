@@ -11,17 +11,16 @@
 #ifndef CAIRN_FLEET_ROUTER_CHILDREN_CACHE_SHARES_H_
 #define CAIRN_FLEET_ROUTER_CHILDREN_CACHE_SHARES_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "fleet/router/children/model_set.h"
 #include "http/keys.h"
 
@@ -56,10 +55,10 @@ class CacheShares {
   const std::shared_ptr<const ApiKeys> keys_;
   const LogSink log_;
   std::map<uint64_t, std::optional<size_t>> told_;  // by process; the thread's
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool due_ = false;   // guarded by mutex_
-  bool over_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  CondVar changed_;
+  bool due_ GUARDED_BY(mutex_) = false;
+  bool over_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -56,7 +56,7 @@ ChildProcess::~ChildProcess() {
 }
 
 void ChildProcess::Signal(int number) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   // The pid is valid until it has been waited for, which is done under the same lock.
   if (pid_ > 0) {
     kill(pid_, number);
@@ -77,36 +77,36 @@ ChildEnd ChildProcess::RunChild() {
     return {127, std::string("cannot make a pipe: ") + strerror(errno)};
   }
   std::string error;
-  const bool started = Start(ends[1], &error);
+  const pid_t pid = Start(ends[1], &error);
   close(ends[1]);
-  if (!started) {
+  if (pid < 0) {
     close(ends[0]);
     return {127, error};
   }
   // A child whose output nobody reads would wait for ever.
-  if (!TryWork([&] { ReadOutput(ends[0]); })) Signal(SIGKILL);
+  if (!TryWork([&] { ReadOutput(ends[0], pid); })) Signal(SIGKILL);
   close(ends[0]);
-  return Wait();
+  return Wait(pid);
 }
 
-bool ChildProcess::Start(int output, std::string* error) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+pid_t ChildProcess::Start(int output, std::string* error) {
+  const MutexLock lock(mutex_);
   const auto pid =
       SpawnChild(command_.argv, command_.environment, {.output = output, .error = output});
   if (!pid) {
     *error = pid.error().message;
-    return false;
+    return -1;
   }
   pid_ = *pid;
   if (pending_ != 0) kill(pid_, pending_);
-  return true;
+  return pid_;
 }
 
 // Reads until the child has ended, and then what is left: a process that the child started may
 // keep the pipe open.
-void ChildProcess::ReadOutput(int output) {
+void ChildProcess::ReadOutput(int output, pid_t pid) {
   fcntl(output, F_SETFL, O_NONBLOCK);
-  const int pid_fd = OpenPidFd(pid_);
+  const int pid_fd = OpenPidFd(pid);
   for (bool is_open = true;;) {
     pollfd fds[] = {{is_open ? output : -1, POLLIN, 0}, {pid_fd, POLLIN, 0}};
     // Without a pidfd the end of the output is taken for the child's.
@@ -145,13 +145,12 @@ void ChildProcess::EndLine() {
   if (callbacks_.on_ready) callbacks_.on_ready(port);
 }
 
-ChildEnd ChildProcess::Wait() {
+ChildEnd ChildProcess::Wait(pid_t pid) {
   siginfo_t info{};
-  const auto pid = static_cast<id_t>(pid_);
   // Waits without the lock, and takes the pid out of the kernel's table under it.
-  while (waitid(P_PID, pid, &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  while (waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   // Ends the processes that the child started and left behind. The number is the group's until it
   // has been waited for.
   kill(-pid_, SIGKILL);

@@ -14,11 +14,12 @@
 #include <sys/types.h>
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -69,20 +70,21 @@ class ChildProcess final : public Child {
  private:
   void Run();
   ChildEnd RunChild();
-  bool Start(int output, std::string* error);
-  void ReadOutput(int output);
+  // Returns the process's number, or -1 and why it does not run.
+  pid_t Start(int output, std::string* error);
+  void ReadOutput(int output, pid_t pid);
   bool ReadSome(int output);
   void EndLine();
-  ChildEnd Wait();
+  ChildEnd Wait(pid_t pid);
 
   const ChildCommand command_;
   const ChildCallbacks callbacks_;
   std::string line_;       // the thread's
   bool is_ready_ = false;  // the thread's
-  std::mutex mutex_;
-  pid_t pid_ = -1;      // guarded by mutex_; -1: it does not run
-  int pending_ = 0;     // guarded by mutex_; a signal that came too early
-  std::thread thread_;  // the last member: it uses the others
+  Mutex mutex_;
+  pid_t pid_ GUARDED_BY(mutex_) = -1;   // -1: it does not run
+  int pending_ GUARDED_BY(mutex_) = 0;  // a signal that came too early
+  std::thread thread_;                  // the last member: it uses the others
 };
 
 }  // namespace cairn

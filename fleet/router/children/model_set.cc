@@ -59,24 +59,29 @@ ModelSet::ModelSet(ModelSetOptions options) : options_(std::move(options)) {
 }
 
 void ModelSet::Begin() {
-  for (const Model& model : models_) {
-    if (model.entry.load_on_startup) static_cast<void>(Load(&model.entry));
+  std::vector<const ModelEntry*> entries;
+  {
+    const MutexLock lock(mutex_);
+    for (const Model& model : models_) {
+      if (model.entry.load_on_startup) entries.push_back(&model.entry);
+    }
   }
+  for (const ModelEntry* entry : entries) static_cast<void>(Load(entry));
 }
 
 ModelSet::~ModelSet() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     for (const Model& model : models_) CHECK(model.in_use == 0 || model.child == nullptr);
     stopping_ = true;
     over_ = true;
-    times_changed_.notify_all();
+    times_changed_.NotifyAll();
   }
   times_.join();
   // Their callbacks take the lock.
   std::vector<std::unique_ptr<Child>> children;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     for (Model& model : models_) {
       if (model.child != nullptr) children.push_back(std::move(model.child));
     }
@@ -87,7 +92,7 @@ ModelSet::~ModelSet() {
 }
 
 std::vector<const ModelEntry*> ModelSet::Loaded() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<const ModelEntry*> loaded;
   for (const Model& model : models_) {
     const bool runs = model.phase == ModelPhase::kReady || model.phase == ModelPhase::kLoading;
@@ -107,7 +112,7 @@ size_t ModelSet::IndexOf(const ModelEntry* model) const {
 Result<std::shared_ptr<ModelLease>> ModelSet::Use(const ModelEntry* entry,
                                                   const UseOptions& options,
                                                   const std::function<bool()>& gone) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t index = IndexOf(entry);
   Model& model = models_[index];
   const uint64_t refusals = model.refusals;
@@ -124,10 +129,12 @@ Result<std::shared_ptr<ModelLease>> ModelSet::Use(const ModelEntry* entry,
       Replan();
       continue;
     }
-    changed_.wait_for(lock, kPollGone);
-    lock.unlock();
-    const bool is_gone = gone();
-    lock.lock();
+    changed_.WaitFor(mutex_, kPollGone);
+    bool is_gone = false;
+    {
+      const MutexUnlock unlocked(mutex_);
+      is_gone = gone();
+    }
     if (is_gone) {
       StopWaiting(&model, number);
       return Fail(ErrorCode::kCancelled, "the client has gone");
@@ -177,7 +184,7 @@ std::shared_ptr<ModelLease> ModelSet::Lend(size_t index, bool counts_as_use) {
 }
 
 std::vector<std::shared_ptr<ModelLease>> ModelSet::UseReady() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::shared_ptr<ModelLease>> used;
   for (size_t i = 0; i < models_.size(); ++i) {
     if (models_[i].phase == ModelPhase::kReady) used.push_back(Lend(i, false));
@@ -186,7 +193,7 @@ std::vector<std::shared_ptr<ModelLease>> ModelSet::UseReady() {
 }
 
 void ModelSet::EndUse(size_t index, uint64_t process, bool answered) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[index];
   if (model.process != process) return;  // that process has died
   CHECK(model.in_use > 0);
@@ -201,7 +208,7 @@ void ModelSet::EndUse(size_t index, uint64_t process, bool answered) {
 
 // A process that is being killed closes its connections before it takes no more of them.
 void ModelSet::Doubt(size_t index, uint64_t process) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[index];
   if (model.process == process) model.doubted_until_ms = options_.clock->NowMs() + kDoubtMs;
 }
@@ -209,7 +216,7 @@ void ModelSet::Doubt(size_t index, uint64_t process) {
 // Its end is seen a moment later than that of its connections. Until then requests wait, as for a
 // process that is being stopped.
 void ModelSet::Lose(size_t index, uint64_t process) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[index];
   if (model.process != process || model.phase != ModelPhase::kReady) return;
   model.phase = ModelPhase::kStopping;
@@ -222,7 +229,7 @@ void ModelSet::Lose(size_t index, uint64_t process) {
 }
 
 Status ModelSet::Load(const ModelEntry* entry) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[IndexOf(entry)];
   if (stopping_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
   if (model.removed) return Fail(ErrorCode::kNotFound, "the model was removed");
@@ -237,7 +244,7 @@ Status ModelSet::Load(const ModelEntry* entry) {
 }
 
 Status ModelSet::Unload(const ModelEntry* entry) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t index = IndexOf(entry);
   Model& model = models_[index];
   if (model.phase == ModelPhase::kLoading) {
@@ -262,7 +269,7 @@ void ModelSet::Refuse(Model* model, std::string error) {
   model->admitted.clear();
   model->load_wait.reset();
   model->restart = false;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void ModelSet::Replan() {
@@ -306,8 +313,8 @@ void ModelSet::Replan() {
   }
   // A place that was not taken is for others.
   plan_at_ms_ = all_started ? plan.next_ms : std::max(now_ms, 1.0);
-  times_changed_.notify_all();
-  changed_.notify_all();
+  times_changed_.NotifyAll();
+  changed_.NotifyAll();
 }
 
 // From now on the requests that wait for a ready model count as its users, so that it cannot be
@@ -369,13 +376,13 @@ void ModelSet::StopModel(size_t index, const char* why) {
   ++model.unloads;
   Say(LogLevel::kInfo, model.entry.name + ": unloading (" + why + ")");
   if (model.child != nullptr) model.child->Signal(SIGTERM);
-  times_changed_.notify_all();
+  times_changed_.NotifyAll();
 }
 
 void ModelSet::OnLine(const std::string& name, size_t index, uint64_t process,
                       std::string_view line) {
   if (options_.child_log) options_.child_log(name, line);
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[index];
   if (model.process != process) return;
   model.lines.emplace_back(line.substr(0, kLineBytesShown));
@@ -383,7 +390,7 @@ void ModelSet::OnLine(const std::string& name, size_t index, uint64_t process,
 }
 
 void ModelSet::OnReady(size_t index, uint64_t process, int port) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[index];
   if (model.process != process || model.phase != ModelPhase::kLoading) return;
   model.phase = ModelPhase::kReady;
@@ -399,7 +406,7 @@ void ModelSet::OnReady(size_t index, uint64_t process, int port) {
 }
 
 void ModelSet::OnEnd(size_t index, uint64_t process, const ChildEnd& end) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   Model& model = models_[index];
   if (model.process != process) return;
   const ModelPhase phase = model.refuses ? ModelPhase::kReady : model.phase;
@@ -445,7 +452,7 @@ void ModelSet::EndFailed(Model* model, const std::string& what) {
 }
 
 std::vector<ModelStatus> ModelSet::List() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<ModelStatus> list;
   for (const Model& model : models_) {
     if (model.removed) continue;
@@ -469,35 +476,36 @@ std::vector<ModelStatus> ModelSet::List() const {
 }
 
 void ModelSet::SetBytes(const ModelEntry* model, uint64_t bytes) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   models_[IndexOf(model)].bytes = bytes;
 }
 
 bool ModelSet::Drain(double ms_max) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   stopping_ = true;
   for (Model& model : models_) Refuse(&model, kStoppingText);
-  return changed_.wait_for(lock, std::chrono::duration<double, std::milli>(ms_max), [this] {
-    return std::none_of(models_.begin(), models_.end(),
-                        [](const Model& model) { return model.in_use > 0; });
-  });
+  return changed_.WaitFor(
+      mutex_, std::chrono::duration<double, std::milli>(ms_max), [this]() REQUIRES(mutex_) {
+        return std::none_of(models_.begin(), models_.end(),
+                            [](const Model& model) { return model.in_use > 0; });
+      });
 }
 
 void ModelSet::StopAll() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   CHECK(stopping_);
   for (size_t i = 0; i < models_.size(); ++i) {
     const ModelPhase phase = models_[i].phase;
     if (phase == ModelPhase::kLoading || phase == ModelPhase::kReady) StopModel(i, "stopping");
   }
-  changed_.wait(lock, [this] {
+  changed_.Wait(mutex_, [this]() REQUIRES(mutex_) {
     return std::all_of(models_.begin(), models_.end(),
                        [](const Model& model) { return model.phase == ModelPhase::kStopped; });
   });
 }
 
 void ModelSet::Reload() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (Model& model : models_) {
     if (model.phase == ModelPhase::kReady && model.child != nullptr) model.child->Signal(SIGHUP);
     // Before it waits for signals, one would end it.
@@ -506,7 +514,7 @@ void ModelSet::Reload() {
 }
 
 void ModelSet::Kill() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Model& model : models_) {
     if (model.child != nullptr) model.child->Signal(SIGKILL);
   }
@@ -518,13 +526,14 @@ void ModelSet::Say(LogLevel level, const std::string& line) const {
 
 // Plans again when it is time to, kills processes that do not stop, and deletes ended ones.
 void ModelSet::RunTimes() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!over_) {
-    if (!TryWork([&] { DoTimes(&lock); })) times_changed_.wait_for(lock, kTimesAgain);
+    const Status done = TryWork([&]() REQUIRES(mutex_) { DoTimes(); });
+    if (!done) times_changed_.WaitFor(mutex_, kTimesAgain);
   }
 }
 
-void ModelSet::DoTimes(std::unique_lock<std::mutex>* lock) {
+void ModelSet::DoTimes() {
   const double now_ms = options_.clock->NowMs();
   double next_ms = plan_at_ms_ > 0 ? plan_at_ms_ : INFINITY;
   for (Model& model : models_) {
@@ -540,16 +549,15 @@ void ModelSet::DoTimes(std::unique_lock<std::mutex>* lock) {
     std::vector<std::unique_ptr<Child>> ended;
     ended.reserve(2 * models_.size());  // OnEnd() finds room
     ended.swap(ended_);
-    lock->unlock();
+    const MutexUnlock unlocked(mutex_);
     ended.clear();  // waits for the child's thread, which may be about to return from OnEnd()
-    lock->lock();
     return;
   }
   if (now_ms >= next_ms) return Replan();
   if (std::isinf(next_ms)) {
-    times_changed_.wait(*lock);
+    times_changed_.Wait(mutex_);
   } else {
-    times_changed_.wait_for(*lock, std::chrono::duration<double, std::milli>(next_ms - now_ms));
+    times_changed_.WaitFor(mutex_, std::chrono::duration<double, std::milli>(next_ms - now_ms));
   }
 }
 

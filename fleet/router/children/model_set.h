@@ -15,13 +15,11 @@
 #ifndef CAIRN_FLEET_ROUTER_CHILDREN_MODEL_SET_H_
 #define CAIRN_FLEET_ROUTER_CHILDREN_MODEL_SET_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,6 +29,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "fleet/router/children/child_process.h"
 #include "fleet/router/children/model_plan.h"
@@ -210,44 +209,44 @@ class ModelSet {
     std::deque<std::string> lines;  // the last ones of its log
   };
 
-  // REQUIRES, of all that follow: mutex_ is held, unless they say otherwise.
-  size_t IndexOf(const ModelEntry* model) const;
-  void Append(ModelEntry entry);
-  void Remove(size_t index);
-  void Replan();
+  size_t IndexOf(const ModelEntry* model) const REQUIRES(mutex_);
+  void Append(ModelEntry entry) REQUIRES(mutex_);
+  void Remove(size_t index) REQUIRES(mutex_);
+  void Replan() REQUIRES(mutex_);
   // Returns false, and the model has failed, if its process cannot be started.
-  bool StartModel(size_t index);
-  void StopModel(size_t index, const char* why);
-  void AdmitWaiting();
-  void Refuse(Model* model, std::string error);
-  void EndFailed(Model* model, const std::string& what);
-  void StopWaiting(Model* model, uint64_t number);
+  bool StartModel(size_t index) REQUIRES(mutex_);
+  void StopModel(size_t index, const char* why) REQUIRES(mutex_);
+  void AdmitWaiting() REQUIRES(mutex_);
+  void Refuse(Model* model, std::string error) REQUIRES(mutex_);
+  void EndFailed(Model* model, const std::string& what) REQUIRES(mutex_);
+  void StopWaiting(Model* model, uint64_t number) REQUIRES(mutex_);
   Result<std::shared_ptr<ModelLease>> TryUse(size_t index, uint64_t number,
-                                             const UseOptions& options);
-  std::shared_ptr<ModelLease> Lend(size_t index, bool counts_as_use);
+                                             const UseOptions& options) REQUIRES(mutex_);
+  std::shared_ptr<ModelLease> Lend(size_t index, bool counts_as_use) REQUIRES(mutex_);
   void Say(LogLevel level, const std::string& line) const;
-  // Without the lock.
-  void OnLine(const std::string& name, size_t index, uint64_t process, std::string_view line);
-  void OnReady(size_t index, uint64_t process, int port);
-  void OnEnd(size_t index, uint64_t process, const ChildEnd& end);
-  void EndUse(size_t index, uint64_t process, bool answered);
-  void Doubt(size_t index, uint64_t process);
-  void Lose(size_t index, uint64_t process);
-  void RunTimes();
-  // Does what is due, or waits until something may be. REQUIRES: `lock` holds mutex_.
-  void DoTimes(std::unique_lock<std::mutex>* lock);
+  void OnLine(const std::string& name, size_t index, uint64_t process, std::string_view line)
+      EXCLUDES(mutex_);
+  void OnReady(size_t index, uint64_t process, int port) EXCLUDES(mutex_);
+  void OnEnd(size_t index, uint64_t process, const ChildEnd& end) EXCLUDES(mutex_);
+  void EndUse(size_t index, uint64_t process, bool answered) EXCLUDES(mutex_);
+  void Doubt(size_t index, uint64_t process) EXCLUDES(mutex_);
+  void Lose(size_t index, uint64_t process) EXCLUDES(mutex_);
+  void RunTimes() EXCLUDES(mutex_);
+  // Does what is due, or waits until something may be.
+  void DoTimes() REQUIRES(mutex_);
 
   const ModelSetOptions options_;
-  mutable std::mutex mutex_;
-  // All below is guarded by mutex_.
-  std::condition_variable changed_;
-  std::condition_variable times_changed_;
-  std::deque<Model> models_;                   // grows, so that entries and indexes stay
-  std::vector<std::unique_ptr<Child>> ended_;  // to be deleted by the thread
-  uint64_t numbers_ = 0;
-  double plan_at_ms_ = 0;
-  bool stopping_ = false;
-  bool over_ = false;
+  mutable Mutex mutex_;
+  CondVar changed_;
+  CondVar times_changed_;
+  // It grows, so that entries and indexes stay.
+  std::deque<Model> models_ GUARDED_BY(mutex_);
+  // To be deleted by the thread.
+  std::vector<std::unique_ptr<Child>> ended_ GUARDED_BY(mutex_);
+  uint64_t numbers_ GUARDED_BY(mutex_) = 0;
+  double plan_at_ms_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  bool over_ GUARDED_BY(mutex_) = false;
   std::thread times_;
 };
 

@@ -8,7 +8,7 @@
 namespace cairn {
 
 const ModelEntry* ModelSet::Find(std::string_view name) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Model& model : models_) {
     if (!model.removed && model.entry.name == name) return &model.entry;
   }
@@ -21,7 +21,7 @@ const ModelEntry* ModelSet::Find(std::string_view name) const {
 }
 
 void ModelSet::SetModels(std::vector<ModelEntry> models) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (size_t i = 0; i < models_.size(); ++i) {
     if (models_[i].removed) continue;
     const auto same = std::find(models.begin(), models.end(), models_[i].entry);

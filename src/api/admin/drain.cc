@@ -14,20 +14,20 @@ using Milliseconds = std::chrono::duration<double, std::milli>;
 }  // namespace
 
 void Drain::SetDelay(double ms) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   delay_ms_ = ms;
 }
 
 Drain::Pass Drain::Enter() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (IsRefusing()) return nullptr;
   ++state_.requests;
   return Pass(this, [](Drain* drain) { drain->Leave(); });
 }
 
 void Drain::Leave() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (--state_.requests == 0) changed_.notify_all();
+  const MutexLock lock(mutex_);
+  if (--state_.requests == 0) changed_.NotifyAll();
 }
 
 void Drain::BeginLocked() {
@@ -41,40 +41,40 @@ double Drain::DelayLeftMs() const {
 }
 
 void Drain::Begin() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   BeginLocked();
 }
 
 bool Drain::End() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_.stopping) return false;
   state_.draining = false;
   return true;
 }
 
 void Drain::Stop() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   BeginLocked();
   state_.stopping = true;
 }
 
 void Drain::WaitForRequests(double ms_max) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const double end_ms = clock_->NowMs() + ms_max;
-  changed_.wait_for(lock, Milliseconds(std::min(DelayLeftMs(), ms_max)),
-                    [this] { return waits_no_more_; });
-  changed_.wait_for(lock, Milliseconds(std::max(end_ms - clock_->NowMs(), 0.0)),
-                    [this] { return state_.requests == 0 || waits_no_more_; });
+  changed_.WaitFor(mutex_, Milliseconds(std::min(DelayLeftMs(), ms_max)),
+                   [this]() REQUIRES(mutex_) { return waits_no_more_; });
+  changed_.WaitFor(mutex_, Milliseconds(std::max(end_ms - clock_->NowMs(), 0.0)),
+                   [this]() REQUIRES(mutex_) { return state_.requests == 0 || waits_no_more_; });
 }
 
 void Drain::StopWaiting() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   waits_no_more_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 Drain::State Drain::state() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   State state = state_;
   state.refusing = IsRefusing();
   return state;

@@ -13,14 +13,13 @@
 #ifndef CAIRN_API_ADMIN_DRAIN_H_
 #define CAIRN_API_ADMIN_DRAIN_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "api/service/chat_service.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -62,18 +61,17 @@ class Drain {
 
  private:
   void Leave();
-  // REQUIRES, of all three: mutex_ is held.
-  void BeginLocked();
-  double DelayLeftMs() const;
-  bool IsRefusing() const { return state_.draining && DelayLeftMs() <= 0; }
+  void BeginLocked() REQUIRES(mutex_);
+  double DelayLeftMs() const REQUIRES(mutex_);
+  bool IsRefusing() const REQUIRES(mutex_) { return state_.draining && DelayLeftMs() <= 0; }
 
   const Clock* const clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  double delay_ms_ = 0;         // guarded by mutex_
-  double refuses_at_ms_ = 0;    // guarded by mutex_; while draining
-  State state_;                 // guarded by mutex_; but `refusing`
-  bool waits_no_more_ = false;  // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar changed_;
+  double delay_ms_ GUARDED_BY(mutex_) = 0;
+  double refuses_at_ms_ GUARDED_BY(mutex_) = 0;  // while draining
+  State state_ GUARDED_BY(mutex_);               // without `refusing`
+  bool waits_no_more_ GUARDED_BY(mutex_) = false;
 };
 
 // GET /cairn/drain: the state, the bytes that a restart would lose now, and the number of objects

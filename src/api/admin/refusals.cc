@@ -34,7 +34,7 @@ bool IsWaiting(const Refusal& refusal) {
 void Refusals::Note(const Refusal& refusal) {
   std::string lines;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const std::string route(refusal.route.empty() ? "none" : refusal.route);
     ++counts_[{refusal.status, route}];
     if (IsWaiting(refusal)) return;
@@ -80,12 +80,12 @@ std::string Refusals::Lines(const Refusal& refusal) {
 }
 
 RefusalCounts Refusals::counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 
 Json Refusals::List(NamespaceId name_space) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Json rows = Json::array();
   const auto listed = listed_.find(name_space);
   if (listed == listed_.end()) return rows;
@@ -94,7 +94,7 @@ Json Refusals::List(NamespaceId name_space) const {
 }
 
 Json Refusals::Find(std::string_view id, NamespaceId name_space) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto listed = listed_.find(name_space);
   if (listed == listed_.end()) return {};
   for (const Json& row : listed->second) {

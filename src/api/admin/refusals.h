@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,6 +25,7 @@
 #include "api/json.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "cache/checkpoint_cache.h"
 
 namespace cairn {
@@ -77,17 +77,16 @@ class Refusals {
   };
 
   // Returns the line, and before it that of those without one; nothing once there are too many.
-  // REQUIRES: the lock is held.
-  std::string Lines(const Refusal& refusal);
+  std::string Lines(const Refusal& refusal) REQUIRES(mutex_);
 
   const Clock* const clock_;
   LogSink log_;
   std::string id_tag_;
-  mutable std::mutex mutex_;
-  uint64_t noted_ = 0;                              // guarded by mutex_
-  RefusalCounts counts_;                            // guarded by mutex_
-  std::map<int, Window> windows_;                   // guarded by mutex_
-  std::map<NamespaceId, std::deque<Json>> listed_;  // guarded by mutex_; newest first
+  mutable Mutex mutex_;
+  uint64_t noted_ GUARDED_BY(mutex_) = 0;
+  RefusalCounts counts_ GUARDED_BY(mutex_);
+  std::map<int, Window> windows_ GUARDED_BY(mutex_);
+  std::map<NamespaceId, std::deque<Json>> listed_ GUARDED_BY(mutex_);  // newest first
 };
 
 // Adds cairn_http_refused_total.

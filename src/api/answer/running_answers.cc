@@ -6,7 +6,7 @@ namespace cairn {
 
 void RunningAnswers::Add(const std::string& id, NamespaceId name_space,
                          const std::shared_ptr<Generation>& generation) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(running_, [](const auto& entry) { return entry.second.expired(); });
   running_[{name_space, id}] = generation;
 }
@@ -14,7 +14,7 @@ void RunningAnswers::Add(const std::string& id, NamespaceId name_space,
 ApiResult<std::string> RunningAnswers::Cancel(const std::string& id, NamespaceId name_space) {
   std::shared_ptr<Generation> generation;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = running_.find({name_space, id});
     if (found != running_.end()) generation = found->second.lock();
   }

@@ -8,11 +8,11 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "api/api_error.h"
+#include "base/mutex.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/answer/generation.h"
 
@@ -30,8 +30,8 @@ class RunningAnswers {
  private:
   using Key = std::pair<NamespaceId, std::string>;
 
-  std::mutex mutex_;
-  std::map<Key, std::weak_ptr<Generation>> running_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<Key, std::weak_ptr<Generation>> running_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

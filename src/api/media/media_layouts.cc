@@ -46,7 +46,7 @@ MediaLayouts::MediaLayouts(MediaDecoder* decoder, const MediaEncoder* encoder,
       kept_bytes_max_(kept_bytes_max) {}
 
 std::shared_ptr<const LaidOutMedium> MediaLayouts::Find(const Bits128& content) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(kept_.begin(), kept_.end(),
                                   [&](const Kept& kept) { return kept.content == content; });
   if (found == kept_.end()) return nullptr;
@@ -111,7 +111,7 @@ Result<std::vector<LaidOutPiece>> MediaLayouts::PiecesOf(const Medium& medium,
 }
 
 void MediaLayouts::Keep(Kept kept) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   kept_bytes_ += KeptBytes(*kept.layout);
   kept_.push_front(std::move(kept));
   while (kept_bytes_ > kept_bytes_max_ && kept_.size() > 1) {

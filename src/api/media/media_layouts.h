@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "api/media/medium_preview.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "media/decoded_medium.h"
 #include "media/media_encoder.h"
@@ -67,9 +67,9 @@ class MediaLayouts {
   const MediaEncoder* const encoder_;
   const Bits128 encoder_hash_;
   const size_t kept_bytes_max_;
-  std::mutex mutex_;
-  std::list<Kept> kept_;   // most recently used first; guarded by mutex_
-  size_t kept_bytes_ = 0;  // guarded by mutex_
+  Mutex mutex_;
+  std::list<Kept> kept_ GUARDED_BY(mutex_);  // most recently used first
+  size_t kept_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cairn

@@ -19,13 +19,13 @@ constexpr size_t kShownIdBytes = 64;
 }  // namespace
 
 StoredResponses::Chain::~Chain() {
-  const std::lock_guard lock(owner_->mutex_);
+  const MutexLock lock(owner_->mutex_);
   const auto space = owner_->spaces_.find(name_space_);
   if (space != owner_->spaces_.end()) Release(&space->second, turns_.back()->id);
 }
 
 void StoredResponses::Store(NamespaceId name_space, ResponseTurn turn, const Chain* previous) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ForgetExpired();
   Space& space = spaces_[name_space];
   const std::string id = turn.id;
@@ -53,7 +53,7 @@ void StoredResponses::Store(NamespaceId name_space, ResponseTurn turn, const Cha
 
 ApiResult<std::shared_ptr<const StoredResponses::Chain>> StoredResponses::Find(
     const std::string& id, NamespaceId name_space) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ForgetExpired();
   const auto found = spaces_.find(name_space);
   Space* const space = found == spaces_.end() ? nullptr : &found->second;
@@ -73,7 +73,7 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> StoredResponses::Find(
 
 std::shared_ptr<const ResponseTurn> StoredResponses::FindTurn(const std::string& id,
                                                               NamespaceId name_space) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ForgetExpired();
   const auto space = spaces_.find(name_space);
   if (space == spaces_.end() || !space->second.by_id.contains(id)) return nullptr;
@@ -81,7 +81,7 @@ std::shared_ptr<const ResponseTurn> StoredResponses::FindTurn(const std::string&
 }
 
 ApiResult<void> StoredResponses::Remove(const std::string& id, NamespaceId name_space) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ForgetExpired();
   const auto found = spaces_.find(name_space);
   Space* const space = found == spaces_.end() ? nullptr : &found->second;
@@ -93,7 +93,7 @@ ApiResult<void> StoredResponses::Remove(const std::string& id, NamespaceId name_
 }
 
 size_t StoredResponses::bytes(NamespaceId name_space) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = spaces_.find(name_space);
   return found == spaces_.end() ? 0 : found->second.bytes;
 }

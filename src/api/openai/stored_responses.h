@@ -22,13 +22,13 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/api_error.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "cache/checkpoint_cache.h"
 
 namespace cairn {
@@ -114,17 +114,17 @@ class StoredResponses {
     size_t bytes = 0;
   };
 
-  // REQUIRES, for all of these: mutex_ is held.
-  void ForgetExpired();
-  void Forget(Space* space, std::string id, Gone why) const;
-  void NoteGone(Space* space, const std::string& id, Gone why) const;
+  void ForgetExpired() REQUIRES(mutex_);
+  void Forget(Space* space, std::string id, Gone why) const REQUIRES(mutex_);
+  void NoteGone(Space* space, const std::string& id, Gone why) const REQUIRES(mutex_);
+  ApiError MissingError(const Space* space, const std::string& id) const REQUIRES(mutex_);
+  // REQUIRES: mutex_ of the space's owner is held.
   static void Release(Space* space, std::string id);
-  ApiError MissingError(const Space* space, const std::string& id) const;
 
   const Clock* const clock_;
   const StoredResponsesOptions options_;
-  mutable std::mutex mutex_;
-  std::map<NamespaceId, Space> spaces_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<NamespaceId, Space> spaces_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

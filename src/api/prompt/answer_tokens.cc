@@ -82,7 +82,7 @@ void AnswerTokens::Remember(NamespaceId name_space, const PromptKey& prompt,
   const size_t bytes = kTokenEntryBytes + answer.text.size() +
                        answer.tokens.size() * sizeof(Token) + answer.ends.size() * sizeof(size_t);
   const Place place{name_space, prompt.bytes};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto [first, last] = by_place_.equal_range(place);
   const auto known = std::find_if(first, last, [&](const auto& candidate) {
     const Entry& entry = *candidate.second;
@@ -101,7 +101,7 @@ std::vector<KnownAnswer> AnswerTokens::FindIn(NamespaceId name_space, const Prom
   std::vector<KnownAnswer> found;
   PrefixKeys keys(prompt);
   const std::string_view text = prompt.text;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto at = by_place_.lower_bound({name_space, 0});
   while (at != by_place_.end() && at->first.first == name_space && at->first.second < text.size()) {
     const size_t begin = at->first.second;
@@ -131,7 +131,7 @@ std::vector<KnownAnswer> AnswerTokens::FindIn(NamespaceId name_space, const Prom
 }
 
 size_t AnswerTokens::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 

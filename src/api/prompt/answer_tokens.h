@@ -16,12 +16,12 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
 #include "chat/spans/prompt_text.h"
@@ -78,13 +78,13 @@ class AnswerTokens {
   using Entries = std::list<Entry>;
   using Place = std::pair<NamespaceId, size_t>;  // and the prompt's size in bytes
 
-  void Forget(Entries::iterator entry);
+  void Forget(Entries::iterator entry) REQUIRES(mutex_);
 
   const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;                                   // most recently used first; guarded by mutex_
-  std::multimap<Place, Entries::iterator> by_place_;  // guarded by mutex_
-  size_t bytes_ = 0;                                  // guarded by mutex_
+  mutable Mutex mutex_;
+  Entries entries_ GUARDED_BY(mutex_);  // most recently used first
+  std::multimap<Place, Entries::iterator> by_place_ GUARDED_BY(mutex_);
+  size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cairn

@@ -133,14 +133,14 @@ size_t ConversationCut::TokensOf(std::string_view text) const {
   const size_t least = token_bytes_max == 0 ? 0 : text.size() / token_bytes_max;
   if (least >= engine_->context_tokens()) return least;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto known = sizes_.find(std::string(text));
     if (known != sizes_.end()) return known->second;
   }
   const auto tokens = engine_->Tokenize(text, false, false);
   // A text that cannot be tokenized is refused later, with the reason.
   const size_t size = tokens ? tokens->size() : text.size();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (sized_bytes_ > kSizedBytesMax) {
     sizes_.clear();
     sized_bytes_ = 0;

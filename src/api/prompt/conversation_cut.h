@@ -16,13 +16,13 @@
 #define CAIRN_API_PROMPT_CONVERSATION_CUT_H_
 
 #include <cstddef>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "api/prompt/context_window.h"
+#include "base/mutex.h"
 #include "chat/template/chat_template.h"
 #include "chat/text/message.h"
 #include "engine/engine.h"
@@ -69,9 +69,9 @@ class ConversationCut {
   // Tokens that the template adds to the prompt, and to each message.
   size_t around_all_ = 0;
   size_t around_message_ = 0;
-  mutable std::mutex mutex_;
-  mutable std::unordered_map<std::string, size_t> sizes_;  // by text; guarded by mutex_
-  mutable size_t sized_bytes_ = 0;                         // of those texts; guarded by mutex_
+  mutable Mutex mutex_;
+  mutable std::unordered_map<std::string, size_t> sizes_ GUARDED_BY(mutex_);  // by text
+  mutable size_t sized_bytes_ GUARDED_BY(mutex_) = 0;                         // of those texts
 };
 
 }  // namespace cairn

@@ -83,10 +83,8 @@ ApiError PromptLimits::TooLong(size_t tokens, bool at_least) const {
   return error;
 }
 
-std::unique_lock<std::mutex> PromptLimits::WaitForTurn(size_t bytes) const {
-  std::unique_lock<std::mutex> alone(long_text_mutex_, std::defer_lock);
-  if (bytes > kLongBytes) alone.lock();
-  return alone;
+std::unique_ptr<MutexLock> PromptLimits::WaitForTurn(size_t bytes) const {
+  return bytes > kLongBytes ? std::make_unique<MutexLock>(long_text_mutex_) : nullptr;
 }
 
 ApiResult<Tokens> PromptLimits::Tokenize(TextUse use, std::string_view text, bool add_special,

@@ -13,12 +13,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "api/api_error.h"
 #include "base/json.h"
+#include "base/mutex.h"
 #include "base/tokens.h"
 #include "chat/text/message.h"
 #include "engine/engine.h"
@@ -67,8 +68,8 @@ class PromptLimits {
   ApiError TooLong(size_t tokens, bool at_least = false) const;
 
   // Waits while another long text is at work, if a text of `bytes` is one. Hold the result as long
-  // as the text's tokens are made.
-  std::unique_lock<std::mutex> WaitForTurn(size_t bytes) const;
+  // as the text's tokens are made. Null for a short text.
+  std::unique_ptr<MutexLock> WaitForTurn(size_t bytes) const;
 
   // Checks the text's bytes, waits for its turn and tokenizes it; see Engine::Tokenize. The number
   // of tokens is for the caller to check.
@@ -77,7 +78,7 @@ class PromptLimits {
 
  private:
   const Engine* const engine_;
-  mutable std::mutex long_text_mutex_;
+  mutable Mutex long_text_mutex_;  // guards no member: one long text at a time
 };
 
 // Returns a 400 if a text is too long for a model of embeddings or scores, which takes up to

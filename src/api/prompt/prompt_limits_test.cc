@@ -353,14 +353,14 @@ TEST_F(PromptLimitsTest, HoldForConversationsThatAreCut) {
 TEST_F(PromptLimitsTest, LetOneLongTextAtATimeHaveItsTurn) {
   constexpr size_t kLong = PromptLimits::kLongBytes + 1;
   auto turn = limits().WaitForTurn(kLong);
-  EXPECT_FALSE(limits().WaitForTurn(kLong - 1).owns_lock()) << "a short one does not wait";
+  EXPECT_EQ(limits().WaitForTurn(kLong - 1), nullptr) << "a short one does not wait";
   std::atomic<bool> had_turn = false;
   std::thread other([&] {
     const auto its_turn = limits().WaitForTurn(kLong);
     had_turn = true;
   });
   EXPECT_FALSE(had_turn);
-  turn.unlock();
+  turn.reset();
   other.join();
   EXPECT_TRUE(had_turn);
 }

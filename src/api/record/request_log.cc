@@ -145,6 +145,7 @@ ApiResult<std::string> RequestsBody(const RequestLog& log,
 RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt,
                              const Engine* engine)
     : log_(log),
+      mutex_(&log->mutex_),
       begun_(std::move(begun)),
       engine_(engine),
       loosened_(prompt.loosened),
@@ -153,7 +154,7 @@ RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt promp
 void RequestRecord::OnReport(const ReuseReport& report) {
   ExplainedPrompt prompt;
   {
-    const std::lock_guard lock(log_->mutex_);
+    const MutexLock lock(*mutex_);
     if (report_) return;
     report_ = report;
     report_->stored_next.clear();
@@ -164,7 +165,8 @@ void RequestRecord::OnReport(const ReuseReport& report) {
   Explanation explanation = Explain(report, prompt, *engine_);
   std::optional<std::string> hint;
   {
-    const std::lock_guard lock(log_->mutex_);
+    const MutexLock lock(*mutex_);
+    log_->mutex_.AssertHeld();
     ++log_->whys_[explanation.why];
     hint = log_->hints_.Note(begun_.name_space, begun_.id, explanation);
     explanation_ = std::move(explanation);
@@ -178,7 +180,7 @@ void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
   // prompt of a request that never got a slot; freed outside the lock, as it may be large
   ExplainedPrompt unexplained;
   {
-    const std::lock_guard lock(log_->mutex_);
+    const MutexLock lock(*mutex_);
     if (state_ != State::kWaiting && state_ != State::kAnswering) return;
     unexplained = std::exchange(prompt_, {});
     state_ = state;
@@ -260,20 +262,20 @@ Json RequestRecord::ToJson(Detail detail) const {
 }
 
 Json RequestRecord::Told() const {
-  const std::lock_guard lock(log_->mutex_);
+  const MutexLock lock(*mutex_);
   Json told = explains_ && report_ ? ReportJson(Detail::kAll) : Json(nullptr);
   if (!loosened_.empty()) told["loosened"] = loosened_;
   return told;
 }
 
 bool RequestRecord::Tells(bool explain) {
-  const std::lock_guard lock(log_->mutex_);
+  const MutexLock lock(*mutex_);
   explains_ = explain;
   return explain || !loosened_.empty();
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {
-  const std::lock_guard lock(log_->mutex_);
+  const MutexLock lock(*mutex_);
   if (!report_) return {};
   std::vector<std::pair<std::string, std::string>> headers = {
       {"x-cairn-prompt-tokens", std::to_string(report_->prompt_tokens)},
@@ -326,23 +328,24 @@ std::shared_ptr<RequestRecord> RequestLog::Begin(RequestRecord::Begun begun, Exp
                                                  const Engine* engine) {
   std::shared_ptr<RequestRecord> record(
       new RequestRecord(this, std::move(begun), std::move(prompt), engine));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   records_.push_front(record);
   if (records_.size() > records_max_) records_.pop_back();
   return record;
 }
 
 std::map<Explanation::Why, uint64_t> RequestLog::whys() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return whys_;
 }
 
 Json RequestLog::List(NamespaceId name_space, size_t limit) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Json requests = Json::array();
   for (const auto& record : records_) {
     if (requests.size() == limit) break;
     if (record->begun_.name_space != name_space) continue;
+    record->mutex_->AssertHeld();
     requests.push_back(record->ToJson(RequestRecord::Detail::kWithoutMessages));
   }
   return {{"requests", std::move(requests)}};
@@ -359,19 +362,21 @@ ApiResult<const RequestRecord*> RequestLog::FindRecord(std::string_view id,
 }
 
 ApiResult<std::string> RequestLog::Find(std::string_view id, NamespaceId name_space) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto record = FindRecord(id, name_space);
   if (!record) return tl::unexpected(record.error());
+  (*record)->mutex_->AssertHeld();
   return ToText((*record)->ToJson(RequestRecord::Detail::kAll));
 }
 
 ApiResult<std::shared_ptr<const Bytes>> RequestLog::FindThumbnail(std::string_view id,
                                                                   std::string_view index,
                                                                   NamespaceId name_space) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto record = FindRecord(id, name_space);
   if (!record) return tl::unexpected(record.error());
   const auto number = ParseNumber(index);
+  (*record)->mutex_->AssertHeld();
   const auto& media = (*record)->explanation_.media;
   if (number && *number < media.size()) {
     if (auto thumbnail = media[*number].preview.thumbnail.lock()) return thumbnail;

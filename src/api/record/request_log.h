@@ -12,7 +12,6 @@
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +24,7 @@
 #include "api/record/volatile_hints.h"
 #include "base/bytes.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/answer/generation.h"
 
@@ -64,23 +64,23 @@ class RequestRecord {
   RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt prompt, const Engine* engine);
   // Whether to include the prompt's messages, of which there may be thousands, and its media.
   enum class Detail : uint8_t { kWithoutMessages, kAll };
-  Json ToJson(Detail detail) const;  // REQUIRES: the lock is held
-  Json ReportJson(Detail detail) const;
-  Json MediaJson() const;
-  std::string Line() const;
-  Json Fields() const;
+  Json ToJson(Detail detail) const REQUIRES(*mutex_);
+  Json ReportJson(Detail detail) const REQUIRES(*mutex_);
+  Json MediaJson() const REQUIRES(*mutex_);
+  std::string Line() const REQUIRES(*mutex_);
+  Json Fields() const REQUIRES(*mutex_);
 
   RequestLog* const log_;
+  Mutex* const mutex_;  // the log's
   const Begun begun_;
   const Engine* const engine_;
   const std::vector<std::string> loosened_;
-  // The rest is guarded by the log's mutex.
-  ExplainedPrompt prompt_;  // released once it is explained
-  bool explains_ = true;
-  State state_ = State::kWaiting;
-  std::optional<ReuseReport> report_;
-  Explanation explanation_;
-  GenerationCost cost_;
+  ExplainedPrompt prompt_ GUARDED_BY(*mutex_);  // released once it is explained
+  bool explains_ GUARDED_BY(*mutex_) = true;
+  State state_ GUARDED_BY(*mutex_) = State::kWaiting;
+  std::optional<ReuseReport> report_ GUARDED_BY(*mutex_);
+  Explanation explanation_ GUARDED_BY(*mutex_);
+  GenerationCost cost_ GUARDED_BY(*mutex_);
 };
 
 class RequestLog {
@@ -111,16 +111,16 @@ class RequestLog {
  private:
   friend class RequestRecord;
 
-  // REQUIRES: the lock is held.
-  ApiResult<const RequestRecord*> FindRecord(std::string_view id, NamespaceId name_space) const;
+  ApiResult<const RequestRecord*> FindRecord(std::string_view id, NamespaceId name_space) const
+      REQUIRES(mutex_);
 
   const size_t records_max_;
   RequestSink log_;
   LogSink hint_log_;
-  mutable std::mutex mutex_;
-  VolatileHints hints_;                                // guarded by mutex_
-  std::map<Explanation::Why, uint64_t> whys_;          // guarded by mutex_
-  std::list<std::shared_ptr<RequestRecord>> records_;  // newest first; guarded by mutex_
+  mutable Mutex mutex_;
+  VolatileHints hints_ GUARDED_BY(mutex_);
+  std::map<Explanation::Why, uint64_t> whys_ GUARDED_BY(mutex_);
+  std::list<std::shared_ptr<RequestRecord>> records_ GUARDED_BY(mutex_);  // newest first
 };
 
 // Adds the `cairn` object to an answer or to an event of a stream. Does nothing if `record` is

@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "base/process/thread_priority.h"
 #include "base/process/try_work.h"
-#include "base/thread_priority.h"
 
 namespace cairn {
 
@@ -11,36 +11,35 @@ JobThread::JobThread(size_t jobs_max) : jobs_max_(jobs_max), thread_([this] { Ru
 
 void JobThread::Push(std::function<void()> job) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_) return;
     jobs_.push_back(std::move(job));
     if (jobs_.size() > jobs_max_) jobs_.pop_front();
   }
-  arrived_.notify_one();
+  arrived_.NotifyOne();
 }
 
 void JobThread::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
     jobs_.clear();
   }
-  arrived_.notify_one();
+  arrived_.NotifyOne();
   if (thread_.joinable()) thread_.join();
 }
 
 void JobThread::Run() {
   LowerThreadPriority();
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
-    arrived_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
+    arrived_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopping_ || !jobs_.empty(); });
     if (stopping_) return;
     const auto job = std::move(jobs_.front());
     jobs_.pop_front();
-    lock.unlock();
+    const MutexUnlock unlocked(mutex_);
     // No one waits for the job; the next request reports that memory is short.
     static_cast<void>(TryWork(job));
-    lock.lock();
   }
 }
 

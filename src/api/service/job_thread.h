@@ -5,12 +5,12 @@
 #ifndef CAIRN_API_SERVICE_JOB_THREAD_H_
 #define CAIRN_API_SERVICE_JOB_THREAD_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -27,7 +27,7 @@ class JobThread {
   // Waits for the running job and drops the queued ones.
   void Stop();
   bool stopping() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stopping_;
   }
 
@@ -35,10 +35,10 @@ class JobThread {
   void Run();
 
   const size_t jobs_max_;
-  mutable std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<std::function<void()>> jobs_;  // guarded by mutex_
-  bool stopping_ = false;                   // guarded by mutex_
+  mutable Mutex mutex_;
+  CondVar arrived_;
+  std::deque<std::function<void()>> jobs_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

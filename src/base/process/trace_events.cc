@@ -153,10 +153,10 @@ TraceEvents::TraceEvents(std::unique_ptr<FileWriter> file, std::string path, con
 
 TraceEvents::~TraceEvents() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
   if (loss_ != Loss::kBroken) static_cast<void>(file_->Append(BytesOf(kEnding)));
   static_cast<void>(file_->Close());
@@ -222,7 +222,7 @@ void TraceEvents::Counter(std::string_view name, const TraceArgs& values) {
 void TraceEvents::Put(std::string_view line, double ms) {
   bool wake = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const size_t before = waiting_.size();
     const size_t after = before + kBetween.size() + line.size();
     Loss loss = loss_ > Loss::kSlow ? loss_ : Loss::kNone;
@@ -242,19 +242,19 @@ void TraceEvents::Put(std::string_view line, double ms) {
       wake = before == 0 || (before < kGatherBytes && after >= kGatherBytes);
     }
   }
-  if (wake) changed_.notify_all();
+  if (wake) changed_.NotifyAll();
 }
 
 void TraceEvents::Flush() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   flushing_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return waiting_.empty() && !writing_; });
+  changed_.NotifyAll();
+  changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return waiting_.empty() && !writing_; });
   flushing_ = false;
 }
 
 TraceEvents::Stats TraceEvents::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -281,33 +281,35 @@ Status TraceEvents::TryAppend(const std::string& lines) const {
 void TraceEvents::Run() {
   Loss said = Loss::kNone;
   std::string lines;
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stopping_ || !waiting_.empty() || loss_ > said; });
+    changed_.Wait(
+        mutex_, [&]() REQUIRES(mutex_) { return stopping_ || !waiting_.empty() || loss_ > said; });
     if (stopping_ && waiting_.empty()) return;
-    changed_.wait_for(lock, kGatherTime,
-                      [this] { return stopping_ || flushing_ || waiting_.size() >= kGatherBytes; });
+    changed_.WaitFor(mutex_, kGatherTime, [this]() REQUIRES(mutex_) {
+      return stopping_ || flushing_ || waiting_.size() >= kGatherBytes;
+    });
     const uint64_t events = waiting_events_;
-    Status written = TryWork([&] { Take(&lines); });
+    Status written = TryWork([&]() REQUIRES(mutex_) { Take(&lines); });
     if (loss_ == Loss::kBroken && said == loss_) {
       // These events arrived while the write failed.
       stats_.lost += events;
-      changed_.notify_all();
+      changed_.NotifyAll();
       continue;
     }
     writing_ = true;
-    lock.unlock();
-    if (written) written = TryAppend(lines);
-    lock.lock();
+    if (written) {
+      const MutexUnlock unlocked(mutex_);
+      written = TryAppend(lines);
+    }
     writing_ = false;
     if (!written) loss_ = Loss::kBroken;
     (written ? stats_.written : stats_.lost) += events;
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (loss_ <= said) continue;
     said = loss_;
-    lock.unlock();
+    const MutexUnlock unlocked(mutex_);
     static_cast<void>(TryWork([&] { Say(said, written ? "" : written.error().message); }));
-    lock.lock();
   }
 }
 

@@ -22,11 +22,9 @@
 #ifndef CAIRN_BASE_PROCESS_TRACE_EVENTS_H_
 #define CAIRN_BASE_PROCESS_TRACE_EVENTS_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,6 +33,7 @@
 #include "base/clock.h"
 #include "base/fs.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -126,8 +125,8 @@ class TraceEvents {
              std::string_view end, const TraceArgs& args);
   void Put(std::string_view line, double ms);
   void Run();
-  // Takes the waiting lines, with a mark for lost events. REQUIRES: mutex_ is held.
-  void Take(std::string* lines);
+  // Takes the waiting lines, with a mark for lost events.
+  void Take(std::string* lines) REQUIRES(mutex_);
   Status TryAppend(const std::string& lines) const;
   void Say(Loss loss, const std::string& why) const;
   int64_t SinceBeginNs(double ms) const;
@@ -139,19 +138,19 @@ class TraceEvents {
   const uint32_t process_;
   const TraceEventsOptions options_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::string waiting_;          // guarded by mutex_
-  uint64_t waiting_events_ = 0;  // guarded by mutex_; number of events in waiting_
-  uint64_t unmarked_ = 0;        // guarded by mutex_; lost, and not yet marked in the file
-  int64_t lost_ns_ = 0;          // guarded by mutex_; time of the last lost event
-  uint64_t file_bytes_ = 0;      // guarded by mutex_; includes the waiting lines
-  bool writing_ = false;         // guarded by mutex_
-  bool flushing_ = false;        // guarded by mutex_
-  bool stopping_ = false;        // guarded by mutex_
-  Loss loss_ = Loss::kNone;      // guarded by mutex_
-  Stats stats_;                  // guarded by mutex_
-  std::thread thread_;           // last: uses the members above
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::string waiting_ GUARDED_BY(mutex_);
+  uint64_t waiting_events_ GUARDED_BY(mutex_) = 0;  // number of events in waiting_
+  uint64_t unmarked_ GUARDED_BY(mutex_) = 0;        // lost, and not yet marked in the file
+  int64_t lost_ns_ GUARDED_BY(mutex_) = 0;          // time of the last lost event
+  uint64_t file_bytes_ GUARDED_BY(mutex_) = 0;      // includes the waiting lines
+  bool writing_ GUARDED_BY(mutex_) = false;
+  bool flushing_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  Loss loss_ GUARDED_BY(mutex_) = Loss::kNone;
+  Stats stats_ GUARDED_BY(mutex_);
+  std::thread thread_;  // last: uses the members above
 };
 
 // Records a span from its construction to the end of the scope, on the calling thread's track. Does

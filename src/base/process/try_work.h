@@ -14,14 +14,16 @@
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
 
 // Returns kUnavailable if memory is short, kInternal with the exception's text otherwise. Throws
 // nothing.
+// The work runs under the locks of the caller, which clang does not see here.
 template <typename Work>
-Status TryWork(Work&& work) noexcept {
+Status TryWork(Work&& work) noexcept NO_THREAD_SAFETY_ANALYSIS {
   // Each text is short enough to need no memory.
   try {
     std::forward<Work>(work)();

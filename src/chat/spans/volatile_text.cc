@@ -7,12 +7,12 @@
 #include <functional>
 #include <list>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "chat/spans/volatile_patterns.h"
 
 namespace cairn {
@@ -127,7 +127,7 @@ class VolatileText::Impl {
   }
 
   size_t conversations() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return list_.size();
   }
 
@@ -157,7 +157,7 @@ class VolatileText::Impl {
   }
 
   Values ValuesOf(uint64_t key) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return {};
     list_.splice(list_.begin(), list_, found->second);
@@ -166,7 +166,7 @@ class VolatileText::Impl {
 
   void Remember(uint64_t key, Values seen) {
     if (seen.empty()) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = by_key_.find(key);
     if (found == by_key_.end()) {
       list_.push_front({key, {}, 0});
@@ -191,11 +191,10 @@ class VolatileText::Impl {
   const std::vector<std::string> patterns_;
   const std::vector<std::unique_ptr<RE2>> compiled_;
   const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  std::list<Known> list_;                                            // last used first; guarded by
-                                                                     // mutex_
-  std::unordered_map<uint64_t, std::list<Known>::iterator> by_key_;  // guarded by mutex_
-  size_t bytes_ = 0;                                                 // guarded by mutex_
+  mutable Mutex mutex_;
+  std::list<Known> list_ GUARDED_BY(mutex_);  // last used first
+  std::unordered_map<uint64_t, std::list<Known>::iterator> by_key_ GUARDED_BY(mutex_);
+  size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 Result<std::unique_ptr<VolatileText>> VolatileText::Make(std::vector<std::string> patterns,

@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "api/service/chat_service.h"
 #include "api/wall_clock.h"
 #include "base/fs.h"
+#include "base/mutex.h"
 #include "base/number_text.h"
 #include "base/process/try_work.h"
 #include "cache/resume.h"
@@ -115,11 +115,11 @@ class ServeRun {
     DiskCallbacks callbacks = Callbacks();
     callbacks.tries_folders = true;
     remote_.Watch(&callbacks);
-    auto disk = OpenDiskCache(options_, *keys_, engine_.get(), policies->reuse,
+    auto disk = OpenDiskCache(options_, *keys(), engine_.get(), policies->reuse,
                               CutRulesOf(*engine_, scheduling), std::move(callbacks));
     if (!disk) return tl::unexpected(disk.error());
     disk_ = std::move(*disk);
-    disk_.saved_as.name_spaces = Names();
+    disk_.saved_as.name_spaces = Names(*keys());
     remote_.Start(options_, disk_, &clock_, [this] { Wake(); }, traces_.events());
     scheduling.remote = remote_.lookup();
     StartEncoding(disk_, &clock_, [this] { Wake(); }, &media_);
@@ -167,7 +167,7 @@ class ServeRun {
 
   // May be called repeatedly, on one thread. An invalid file changes nothing.
   void Reload() {
-    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    const MutexLock lock(keys_mutex_);
     if (keys_ == nullptr) return;  // they will be loaded anyway
     ReloadCertificate(logger_, options_, certificate_.get());
     if (!options_.api_key_file.empty()) {
@@ -210,8 +210,16 @@ class ServeRun {
     scheduler_->Stop();
   }
 
-  // REQUIRES: keys_mutex_ is held.
-  void ReloadKeys() {
+  std::shared_ptr<ApiKeys> keys() const {
+    const MutexLock lock(keys_mutex_);
+    return keys_;
+  }
+  std::shared_ptr<TlsCertificate> certificate() const {
+    const MutexLock lock(keys_mutex_);
+    return certificate_;
+  }
+
+  void ReloadKeys() REQUIRES(keys_mutex_) {
     const auto keys = KeysOf(options_);
     Status replaced = keys ? keys_->Know(*keys) : Status(tl::unexpected(keys.error()));
     if (replaced) {
@@ -231,7 +239,7 @@ class ServeRun {
     auto certificate = CertificateOf(options_);
     if (!certificate) return tl::unexpected(certificate.error());
     WarnOfReaders(logger_, "--ssl-key-file", options_.ssl_key_file);
-    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    const MutexLock lock(keys_mutex_);
     certificate_ = std::move(*certificate);
     return {};
   }
@@ -246,16 +254,15 @@ class ServeRun {
     auto keys = ApiKeys::Make(*texts);
     if (!keys) return tl::unexpected(keys.error());
     WarnOfReaders(logger_, "--api-key-file", options_.api_key_file);
-    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    const MutexLock lock(keys_mutex_);
     keys_ = std::move(*keys);
     return {};
   }
 
-  // REQUIRES: keys_mutex_ is held.
-  void NameKeys() {
+  void NameKeys() REQUIRES(keys_mutex_) {
     if (served_.service.load(std::memory_order_acquire) == nullptr || !disk_.outlives()) return;
     SavedAs saved_as = disk_.saved_as;
-    saved_as.name_spaces = Names();
+    saved_as.name_spaces = Names(*keys_);
     NameOthers(saved_as.name_spaces);
     // The signal thread must not wait for the context thread, which may be blocked by a hanging
     // disk. When the server is stopping, no more requests come.
@@ -266,13 +273,13 @@ class ServeRun {
         }));
   }
 
-  SavedNames Names() const {
-    return SavedNames(adapter_names_.NamesOf(*keys_, engine_->adapter_sets()));
+  SavedNames Names(const ApiKeys& keys) const {
+    return SavedNames(adapter_names_.NamesOf(keys, engine_->adapter_sets()));
   }
 
   // Any thread.
   void NameAdapters(NamespaceId name_space) {
-    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    const MutexLock lock(keys_mutex_);
     // Before the names: a set that is asked for again has the same name under another number.
     const bool freed = adapter_names_.ForgetFreed(engine_->adapter_sets());
     if (freed) DropFreedSets();
@@ -304,10 +311,10 @@ class ServeRun {
 
   // From here on requests are answered, and NameKeys() names new keys.
   void BeginService() {
-    const std::lock_guard<std::mutex> lock(keys_mutex_);
+    const MutexLock lock(keys_mutex_);
     if (disk_.outlives()) {
       disk_.saved_as.awaits_names = engine_->adapter_sets() != nullptr;
-      disk_.saved_as.name_spaces = Names();
+      disk_.saved_as.name_spaces = Names(*keys_);
       cache_->SetSavedAs(disk_.saved_as);
       NameDraftKeys(disk_.saved_as.name_spaces);
       NameOthers(disk_.saved_as.name_spaces);
@@ -324,7 +331,7 @@ class ServeRun {
     if (!grammar) return tl::unexpected(grammar.error());
     served_.grammar = std::move(*grammar);
     served_.grammar_is_format = options_.grammar.empty() && options_.grammar_file.empty();
-    HttpServerOptions http = ToHttpOptions(options_, keys_, certificate_, logger_);
+    HttpServerOptions http = ToHttpOptions(options_, keys(), certificate(), logger_);
     const auto predict = PredictOptionsOf(ProcessEnvironment());
     if (!predict) return tl::unexpected(predict.error());
     if (*predict) http.port = (*predict)->port.value_or(http.port);
@@ -357,7 +364,7 @@ class ServeRun {
     if (options_.page) AddPageRoutes(http_.get(), BuiltPage());
     if (*predict) AddPredictRoute(http_.get(), **predict);
     if (Status bound = http_->Bind(); !bound) return bound;
-    if (options_.insecure && keys_->empty()) {
+    if (options_.insecure && keys()->empty()) {
       logger_->warn(
           "--insecure: everyone who can reach {} can send requests and see other clients' requests",
           options_.host);
@@ -401,7 +408,7 @@ class ServeRun {
 
   Status LoadDraft() {
     if (options_.draft_model_path.empty()) return {};
-    auto draft = LoadDraftModel(options_, LlamaOptionsOf(), *engine_, *keys_, Callbacks());
+    auto draft = LoadDraftModel(options_, LlamaOptionsOf(), *engine_, *keys(), Callbacks());
     if (!draft) return tl::unexpected(draft.error());
     draft_ = std::move(*draft);
     logger_->info("draft model {}, {} bytes of KV per token, {} MiB of --cache-ram",
@@ -537,7 +544,7 @@ class ServeRun {
   void SayReady(double load_ms) const {
     // With --port 0 this line has the port, so it is logged at every level.
     logger_.always()->info("ready after {:.1f} s: {}", load_ms / 1000,
-                           UrlOf(certificate_ != nullptr, options_.host, http_->port()));
+                           UrlOf(certificate() != nullptr, options_.host, http_->port()));
   }
 
   ServeOptions options_;
@@ -547,10 +554,11 @@ class ServeRun {
   const std::unique_ptr<Fs> fs_ = MakeRealFs();
   ServedTraces traces_{&options_, &logger_, fs_.get(), &clock_};
   Served served_;
-  std::mutex keys_mutex_;                        // one reload at a time, and none during the start
-  std::shared_ptr<ApiKeys> keys_;                // set once, guarded by keys_mutex_ until then
-  std::shared_ptr<TlsCertificate> certificate_;  // likewise; null for plain HTTP
-  std::optional<StartGrid> grid_;                // set when loading begins
+  mutable Mutex keys_mutex_;  // one reload at a time, and none during the start
+  // Both are set once. The second is null for plain HTTP.
+  std::shared_ptr<ApiKeys> keys_ GUARDED_BY(keys_mutex_);
+  std::shared_ptr<TlsCertificate> certificate_ GUARDED_BY(keys_mutex_);
+  std::optional<StartGrid> grid_;  // set when loading begins
   std::unique_ptr<LlamaEngine> engine_;
   ServedMedia media_;
   TextModels text_models_;

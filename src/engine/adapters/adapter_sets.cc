@@ -34,7 +34,7 @@ Result<AdapterSets::Number> AdapterSets::SetOf(AdapterScales scales, Owner owner
     }
     if (scale == 0) scale = 0;  // the zero without a sign
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = numbers_.find(scales);
   if (found != numbers_.end()) {
     Set& set = sets_.at(found->second);
@@ -93,25 +93,25 @@ const AdapterSets::Set* AdapterSets::Find(Number set) const {
 }
 
 Result<AdapterSets::Held> AdapterSets::Hold(Number set) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const Set* const found = Find(set)) return found->held;
   return Freed();
 }
 
 bool AdapterSets::Keeps(Number set) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return Find(set) != nullptr;
 }
 
 Status AdapterSets::SetStanding(Number set) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (Find(set) == nullptr) return Freed();
   standing_.store(set);
   return {};
 }
 
 Result<AdapterScales> AdapterSets::ScalesOf(Number set) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const Set* const found = Find(set)) return found->scales;
   return Freed();
 }

@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -83,19 +83,19 @@ class AdapterSets {
     Held held;                // copies of it are with those who use the set
   };
 
-  // REQUIRES of all: mutex_ is held.
-  const Set* Find(Number set) const;
-  void FreeSome();
+  const Set* Find(Number set) const REQUIRES(mutex_);
+  void FreeSome() REQUIRES(mutex_);
   // Returns the set to free next; sets_.end() if all are in use.
-  std::map<Number, Set>::iterator NextToFree(const std::map<Owner, size_t>& counts);
+  std::map<Number, Set>::iterator NextToFree(const std::map<Owner, size_t>& counts)
+      REQUIRES(mutex_);
 
   const std::vector<Adapter> adapters_;
-  mutable std::mutex mutex_;
-  std::map<Number, Set> sets_;               // guarded by mutex_
-  std::map<AdapterScales, Number> numbers_;  // of sets_, guarded by mutex_
-  Number last_number_ = 0;                   // guarded by mutex_
-  uint64_t tick_ = 0;                        // guarded by mutex_
-  std::atomic<Number> standing_{0};          // written under mutex_
+  mutable Mutex mutex_;
+  std::map<Number, Set> sets_ GUARDED_BY(mutex_);
+  std::map<AdapterScales, Number> numbers_ GUARDED_BY(mutex_);  // of sets_
+  Number last_number_ GUARDED_BY(mutex_) = 0;
+  uint64_t tick_ GUARDED_BY(mutex_) = 0;
+  std::atomic<Number> standing_{0};  // written under mutex_
   std::atomic<uint64_t> freed_{0};
 };
 

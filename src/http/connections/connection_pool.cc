@@ -16,17 +16,17 @@ constexpr size_t kRefusedMax = 256;
 }  // namespace
 
 ConnectionPool::Seat::~Seat() {
-  const std::lock_guard<std::mutex> lock(pool_->mutex_);
+  const MutexLock lock(pool_->mutex_);
   if (!given_away_) --pool_->taken_;
 }
 
 void ConnectionPool::Seat::EnterIdle() {
-  const std::lock_guard<std::mutex> lock(pool_->mutex_);
+  const MutexLock lock(pool_->mutex_);
   ++pool_->idle_;
 }
 
 bool ConnectionPool::Seat::LeaveIdle(bool has_request) {
-  const std::lock_guard<std::mutex> lock(pool_->mutex_);
+  const MutexLock lock(pool_->mutex_);
   // A connection without a request goes first; one with a request only if every idle one has to go.
   const bool must_go =
       pool_->asked_to_go_ > 0 && (!has_request || pool_->idle_ <= pool_->asked_to_go_);
@@ -45,7 +45,7 @@ ConnectionPool::ConnectionPool(size_t threads_max, Serve serve, Refuse refuse)
       refuse_(std::move(refuse)) {}
 
 void ConnectionPool::Add(AcceptedSocket socket) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (shutdown_) {
     close(socket.fd);
     return;
@@ -65,7 +65,7 @@ void ConnectionPool::Add(AcceptedSocket socket) {
   }
   waiting_.push_back(std::move(socket));
   ++taken_;
-  work_.notify_one();
+  work_.NotifyOne();
 }
 
 void ConnectionPool::RefuseLocked(AcceptedSocket socket) {
@@ -76,37 +76,33 @@ void ConnectionPool::RefuseLocked(AcceptedSocket socket) {
     return;
   }
   refused_.push_back(std::move(socket));
-  refusals_.notify_one();
+  refusals_.NotifyOne();
 }
 
 void ConnectionPool::ServeLoop() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
     ++threads_free_;
-    work_.wait(lock, [this] { return shutdown_ || !waiting_.empty(); });
+    work_.Wait(mutex_, [this]() REQUIRES(mutex_) { return shutdown_ || !waiting_.empty(); });
     --threads_free_;
     if (shutdown_) return;
     AcceptedSocket socket = std::move(waiting_.front());
     waiting_.pop_front();
-    lock.unlock();
-    {
-      Seat seat(this);
-      static_cast<void>(TryWork([&] { serve_(std::move(socket), &seat); }));
-    }
-    lock.lock();
+    const MutexUnlock unlocked(mutex_);
+    Seat seat(this);
+    static_cast<void>(TryWork([&] { serve_(std::move(socket), &seat); }));
   }
 }
 
 void ConnectionPool::RefuseLoop() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
-    refusals_.wait(lock, [this] { return shutdown_ || !refused_.empty(); });
+    refusals_.Wait(mutex_, [this]() REQUIRES(mutex_) { return shutdown_ || !refused_.empty(); });
     if (shutdown_) return;
     AcceptedSocket socket = std::move(refused_.front());
     refused_.pop_front();
-    lock.unlock();
+    const MutexUnlock unlocked(mutex_);
     static_cast<void>(TryWork([&] { refuse_(std::move(socket)); }));
-    lock.lock();
   }
 }
 
@@ -114,15 +110,15 @@ void ConnectionPool::Shutdown() {
   std::vector<std::thread> threads;
   std::vector<std::thread> refuse_threads;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     shutdown_ = true;
     threads = std::exchange(threads_, {});
     refuse_threads = std::exchange(refuse_threads_, {});
     for (const AcceptedSocket& socket : std::exchange(waiting_, {})) close(socket.fd);
     for (const AcceptedSocket& socket : std::exchange(refused_, {})) close(socket.fd);
   }
-  work_.notify_all();
-  refusals_.notify_all();
+  work_.NotifyAll();
+  refusals_.NotifyAll();
   for (std::thread& thread : threads) thread.join();
   for (std::thread& thread : refuse_threads) thread.join();
 }

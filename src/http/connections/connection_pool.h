@@ -9,15 +9,14 @@
 #ifndef CAIRN_HTTP_CONNECTIONS_CONNECTION_POOL_H_
 #define CAIRN_HTTP_CONNECTIONS_CONNECTION_POOL_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "http/connections/socket.h"
 
 namespace cairn {
@@ -70,26 +69,27 @@ class ConnectionPool {
  private:
   void ServeLoop();
   void RefuseLoop();
-  void RefuseLocked(AcceptedSocket socket);
+  void RefuseLocked(AcceptedSocket socket) REQUIRES(mutex_);
 
   const size_t threads_max_;
   const Serve serve_;
   const Refuse refuse_;
   WakeFd seat_wanted_{/*counting=*/true};
 
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::condition_variable work_;
-  std::condition_variable refusals_;
-  std::deque<AcceptedSocket> waiting_;
-  std::deque<AcceptedSocket> refused_;
-  size_t taken_ = 0;         // seats: connections that have a thread or wait for one
-  size_t idle_ = 0;          // of these, connections that are idle
-  size_t asked_to_go_ = 0;   // of the idle ones, the number that must give up their seat
-  size_t threads_free_ = 0;  // threads that wait for work
-  bool shutdown_ = false;
-  std::vector<std::thread> threads_;
-  std::vector<std::thread> refuse_threads_;  // at most one
+  Mutex mutex_;
+  CondVar work_;
+  CondVar refusals_;
+  std::deque<AcceptedSocket> waiting_ GUARDED_BY(mutex_);
+  std::deque<AcceptedSocket> refused_ GUARDED_BY(mutex_);
+  // Seats: connections that have a thread or wait for one.
+  size_t taken_ GUARDED_BY(mutex_) = 0;
+  size_t idle_ GUARDED_BY(mutex_) = 0;  // of these, connections that are idle
+  // The number of idle ones that must give up their seat.
+  size_t asked_to_go_ GUARDED_BY(mutex_) = 0;
+  size_t threads_free_ GUARDED_BY(mutex_) = 0;  // threads that wait for work
+  bool shutdown_ GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_ GUARDED_BY(mutex_);
+  std::vector<std::thread> refuse_threads_ GUARDED_BY(mutex_);  // at most one
 };
 
 }  // namespace cairn

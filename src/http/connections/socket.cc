@@ -245,20 +245,20 @@ void Listener::Close() {
 
 bool PeerWatch::Gone() const {
   if (stop_->raised()) return true;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fd_ < 0) return true;
   pollfd peer = {fd_, POLLRDHUP, 0};
   return PollAgain(&peer, 1, 0) != 0;
 }
 
 void PeerWatch::EndWait(ClientWait wait) const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   // poll() returns then.
   if (fd_ >= 0) shutdown(fd_, wait == ClientWait::kReceives ? SHUT_RD : SHUT_RDWR);
 }
 
 void PeerWatch::Close() {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
 }

@@ -13,10 +13,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "http/connections/tls.h"
 
@@ -156,8 +156,8 @@ class PeerWatch {
   void Close();
 
  private:
-  mutable std::mutex mutex_;
-  int fd_;  // guarded by mutex_; -1 once closed
+  mutable Mutex mutex_;
+  int fd_ GUARDED_BY(mutex_);  // -1 once closed
   const std::shared_ptr<const StopSignal> stop_;
 };
 

@@ -223,7 +223,7 @@ Result<std::shared_ptr<TlsCertificate>> TlsCertificate::Load(std::string certifi
 Status TlsCertificate::Reload() {
   auto context = Read(certificate_file_, key_file_);
   if (!context) return tl::unexpected(context.error());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   context_ = std::move(*context);
   return {};
 }
@@ -231,7 +231,7 @@ Status TlsCertificate::Reload() {
 std::unique_ptr<TlsLayer> TlsCertificate::Accept(int fd) const {
   std::shared_ptr<const Context> context;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     context = context_;
   }
   BIO* const socket = BIO_new(SocketMethod());

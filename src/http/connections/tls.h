@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -71,8 +71,8 @@ class TlsCertificate {
 
   const std::string certificate_file_;
   const std::string key_file_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Context> context_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const Context> context_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

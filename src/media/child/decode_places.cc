@@ -25,31 +25,29 @@ DecodePlaces::DecodePlaces(size_t places_max) : places_max_(places_max) {
 }
 
 bool DecodePlaces::AwaitTurn(const Waiter& own, std::chrono::milliseconds wait_max,
-                             const std::function<bool()>& gone,
-                             std::unique_lock<std::mutex>* lock) {
-  const auto is_turn = [&] { return taken_ < places_max_ && Next() == &own; };
+                             const std::function<bool()>& gone) {
+  const auto is_turn = [&]() REQUIRES(mutex_) { return taken_ < places_max_ && Next() == &own; };
   const auto deadline = std::chrono::steady_clock::now() + wait_max;
   while (true) {
-    const auto look = std::chrono::steady_clock::now() + kGoneLookInterval;
-    if (changed_.wait_until(*lock, std::min(look, deadline), is_turn)) return true;
+    const std::chrono::steady_clock::duration look = kGoneLookInterval;
+    const auto left = deadline - std::chrono::steady_clock::now();
+    if (changed_.WaitFor(mutex_, std::min(look, left), is_turn)) return true;
     if (std::chrono::steady_clock::now() >= deadline) return false;
     if (!gone) continue;
     // It may ask the system, and others have their turns meanwhile.
-    lock->unlock();
-    const bool left = gone();
-    lock->lock();
-    if (left) return false;
+    const MutexUnlock unlocked(mutex_);
+    if (gone()) return false;
   }
 }
 
 std::unique_ptr<DecodePlaces::Place> DecodePlaces::Take(uint64_t owner,
                                                         std::chrono::milliseconds wait_max,
                                                         const std::function<bool()>& gone) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto own = waiters_.insert(waiters_.end(), Waiter{owner});
-  const bool is_free = AwaitTurn(*own, wait_max, gone, &lock);
+  const bool is_free = AwaitTurn(*own, wait_max, gone);
   waiters_.erase(own);
-  changed_.notify_all();  // it is the turn of another one
+  changed_.NotifyAll();  // it is the turn of another one
   if (!is_free) return nullptr;
   if (served_last_.size() >= kOwnersMax) served_last_.clear();
   // The lines that need memory come before those that count.
@@ -63,11 +61,11 @@ std::unique_ptr<DecodePlaces::Place> DecodePlaces::Take(uint64_t owner,
 }
 
 void DecodePlaces::Leave(uint64_t owner) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --taken_;
   const auto children = children_.find(owner);
   if (--children->second == 0) children_.erase(children);
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 const DecodePlaces::Waiter* DecodePlaces::Next() const {
@@ -84,7 +82,7 @@ const DecodePlaces::Waiter* DecodePlaces::Next() const {
 }
 
 size_t DecodePlaces::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiters_.size();
 }
 

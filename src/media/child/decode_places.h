@@ -10,14 +10,14 @@
 #define CAIRN_MEDIA_CHILD_DECODE_PLACES_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -51,20 +51,21 @@ class DecodePlaces {
   };
 
   void Leave(uint64_t owner);
-  // Waits for the turn of `own`. Returns false if it did not come. `lock` holds mutex_.
+  // Waits for the turn of `own`. Returns false if it did not come.
   bool AwaitTurn(const Waiter& own, std::chrono::milliseconds wait_max,
-                 const std::function<bool()>& gone, std::unique_lock<std::mutex>* lock);
-  // REQUIRES: mutex_ is held, and somebody waits. Returns whose turn it is.
-  const Waiter* Next() const;
+                 const std::function<bool()>& gone) REQUIRES(mutex_);
+  // Returns whose turn it is. REQUIRES: somebody waits.
+  const Waiter* Next() const REQUIRES(mutex_);
 
   const size_t places_max_;
-  mutable std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  size_t taken_ = 0;
-  uint64_t served_ = 0;  // calls that got a place
-  std::list<Waiter> waiters_;
-  std::map<uint64_t, size_t> children_;       // of the owners that have some
-  std::map<uint64_t, uint64_t> served_last_;  // the number of an owner's last call that got a place
+  mutable Mutex mutex_;
+  CondVar changed_;
+  size_t taken_ GUARDED_BY(mutex_) = 0;
+  uint64_t served_ GUARDED_BY(mutex_) = 0;  // calls that got a place
+  std::list<Waiter> waiters_ GUARDED_BY(mutex_);
+  std::map<uint64_t, size_t> children_ GUARDED_BY(mutex_);  // of the owners that have some
+  // The number of an owner's last call that got a place.
+  std::map<uint64_t, uint64_t> served_last_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

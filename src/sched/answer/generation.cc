@@ -20,21 +20,21 @@ std::optional<Error> Generation::FailureOf(const GenerationEvent& event) const {
                "the server is shutting down and the answer is incomplete; send the request again"};
 }
 
-bool Generation::Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout) {
-  // wait_for makes a system call even with a timeout of zero.
+bool Generation::Await(std::chrono::milliseconds timeout) {
+  // WaitFor makes a system call even with a timeout of zero.
   if (timeout.count() <= 0) return HasEvent();
-  return arrived_.wait_for(*lock, timeout, [this] { return HasEvent(); });
+  return arrived_.WaitFor(mutex_, timeout, [this]() REQUIRES(mutex_) { return HasEvent(); });
 }
 
 std::optional<GenerationEvent::Kind> Generation::AwaitKind(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  if (!Await(&lock, timeout)) return std::nullopt;
+  const MutexLock lock(mutex_);
+  if (!Await(timeout)) return std::nullopt;
   return events_.empty() ? GenerationEvent::Kind::kFailed : events_.front().kind;
 }
 
 std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  if (!Await(&lock, timeout)) return std::nullopt;
+  const MutexLock lock(mutex_);
+  if (!Await(timeout)) return std::nullopt;
   GenerationEvent event;
   if (events_.empty()) {
     event.kind = GenerationEvent::Kind::kFailed;
@@ -48,7 +48,7 @@ std::optional<GenerationEvent> Generation::Take(std::chrono::milliseconds timeou
 }
 
 void Generation::BoundWaiting(size_t events_max) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   waiting_max_ = events_max;
   UpdateBehind();
 }
@@ -64,25 +64,25 @@ void Generation::Push(GenerationEvent event) {
     return whole_->Push(std::move(event));
   }
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (failed_) return;
     events_.push_back(std::move(event));
     UpdateBehind();
   }
-  arrived_.notify_one();
+  arrived_.NotifyOne();
 }
 
 void Generation::Fail(Error error) {
   if (whole_) return whole_->Fail(std::move(error));
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     failed_ = std::move(error);
   }
-  arrived_.notify_one();
+  arrived_.NotifyOne();
 }
 
 void OpenGenerations::Add(const std::shared_ptr<Generation>& generation) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (error_ != nullptr) generation->Fail(*error_);
   // There are no more than the queue and the slots have room for, and those of the last seconds.
   std::erase_if(open_, [](const auto& open) { return open.expired(); });
@@ -90,7 +90,7 @@ void OpenGenerations::Add(const std::shared_ptr<Generation>& generation) {
 }
 
 void OpenGenerations::FailAll(const Error& error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   error_ = std::make_unique<const Error>(error);
   for (const std::weak_ptr<Generation>& open : open_) {
     if (const std::shared_ptr<Generation> generation = open.lock()) generation->Fail(error);

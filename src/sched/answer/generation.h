@@ -15,18 +15,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "sched/answer/reuse_report.h"
@@ -148,20 +147,19 @@ class Generation {
 
  private:
   std::optional<GenerationEvent> Take(std::chrono::milliseconds timeout);
-  bool HasEvent() const { return !events_.empty() || failed_; }
-  // Returns whether there is an event. `lock` holds mutex_.
-  bool Await(std::unique_lock<std::mutex>* lock, std::chrono::milliseconds timeout);
-  // REQUIRES: mutex_ is held.
-  void UpdateBehind();
+  bool HasEvent() const REQUIRES(mutex_) { return !events_.empty() || failed_; }
+  // Returns whether there is an event.
+  bool Await(std::chrono::milliseconds timeout) REQUIRES(mutex_);
+  void UpdateBehind() REQUIRES(mutex_);
 
   const std::shared_ptr<Generation> whole_;  // null unless this is a part
   const size_t first_answer_ = 0;
   std::function<void(const GenerationEvent&)> watcher_;
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<GenerationEvent> events_;  // guarded by mutex_
-  size_t waiting_max_ = SIZE_MAX;       // guarded by mutex_; see BoundWaiting
-  std::optional<Error> failed_;         // guarded by mutex_; set by Fail
+  Mutex mutex_;
+  CondVar arrived_;
+  std::deque<GenerationEvent> events_ GUARDED_BY(mutex_);
+  size_t waiting_max_ GUARDED_BY(mutex_) = SIZE_MAX;  // see BoundWaiting
+  std::optional<Error> failed_ GUARDED_BY(mutex_);    // set by Fail
   std::atomic<bool> behind_ = false;
   std::atomic<bool> cancelled_ = false;
   std::atomic<bool> abandoned_ = false;
@@ -181,9 +179,9 @@ class OpenGenerations {
   void FailAll(const Error& error);
 
  private:
-  std::mutex mutex_;
-  std::vector<std::weak_ptr<Generation>> open_;  // guarded by mutex_; some may have ended
-  std::unique_ptr<const Error> error_;           // guarded by mutex_; nullptr until FailAll
+  Mutex mutex_;
+  std::vector<std::weak_ptr<Generation>> open_ GUARDED_BY(mutex_);  // some may have ended
+  std::unique_ptr<const Error> error_ GUARDED_BY(mutex_);           // nullptr until FailAll
 };
 
 }  // namespace cairn

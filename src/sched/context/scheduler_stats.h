@@ -9,11 +9,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "base/histogram.h"
+#include "base/mutex.h"
 #include "cache/objects/cache_stats.h"
 #include "sched/answer/prompt_sources.h"
 #include "sched/draft/drafter.h"
@@ -98,21 +98,21 @@ class StatsBoard {
   // Calls `change` with the figures under the lock. `change` must not call StatsBoard.
   template <typename Change>
   void Update(Change change) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     change(&stats_);
   }
   SchedulerStats Read() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stats_;
   }
   size_t unsaved_bytes() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return stats_.unsaved_bytes;
   }
 
  private:
-  mutable std::mutex mutex_;
-  SchedulerStats stats_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  SchedulerStats stats_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

@@ -17,10 +17,10 @@ EncodedMedia::EncodedMedia(MediaDecoder* decoder, MediaEncoder* encoder, const C
 
 EncodedMedia::~EncodedMedia() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
@@ -30,20 +30,21 @@ EncodedMedia::Key EncodedMedia::KeyOf(NamespaceId name_space, const Medium& medi
 
 void EncodedMedia::SetWanted(const std::vector<WantedMedium>& wanted) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     wanted_ = wanted;
     wanted_keys_.clear();
     for (const WantedMedium& medium : wanted_) {
       wanted_keys_.insert(KeyOf(medium.name_space, *medium.medium));
     }
-    std::erase_if(entries_, [this](const auto& entry) {
+    std::erase_if(entries_, [this](const auto& entry) REQUIRES(mutex_) {
       return !entry.second.result && !wanted_keys_.contains(entry.first);
     });
-    std::erase_if(without_memory_, [this](const Key& key) { return !wanted_keys_.contains(key); });
+    std::erase_if(without_memory_,
+                  [this](const Key& key) REQUIRES(mutex_) { return !wanted_keys_.contains(key); });
     without_memory_.reserve(wanted_keys_.size());
     if (NextWanted() == nullptr) return;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void EncodedMedia::Unwant(const Key& key) {
@@ -56,11 +57,13 @@ void EncodedMedia::Unwant(const Key& key) {
 // Where nothing bounded what is encoded ahead, two requests could evict each other's rows.
 const WantedMedium* EncodedMedia::NextWanted() const {
   const bool has_room = WantedBytes() < options_.bytes_max / 2;
-  const auto next = std::find_if(wanted_.begin(), wanted_.end(), [&](const WantedMedium& medium) {
-    const Key key = KeyOf(medium.name_space, *medium.medium);
-    return (medium.is_due || has_room) && !entries_.contains(key) &&
-           std::find(without_memory_.begin(), without_memory_.end(), key) == without_memory_.end();
-  });
+  const auto next = std::find_if(
+      wanted_.begin(), wanted_.end(), [&](const WantedMedium& medium) REQUIRES(mutex_) {
+        const Key key = KeyOf(medium.name_space, *medium.medium);
+        return (medium.is_due || has_room) && !entries_.contains(key) &&
+               std::find(without_memory_.begin(), without_memory_.end(), key) ==
+                   without_memory_.end();
+      });
   return next == wanted_.end() ? nullptr : &*next;
 }
 
@@ -75,7 +78,7 @@ size_t EncodedMedia::WantedBytes() const {
 
 Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_space,
                                                               const PromptMedium& piece) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Key key = KeyOf(name_space, *piece.medium);
   if (std::erase(without_memory_, key) > 0) {
     Unwant(key);
@@ -99,12 +102,12 @@ Result<std::shared_ptr<const EncodedPiece>> EncodedMedia::Get(NamespaceId name_s
 }
 
 std::vector<EncodeTime> EncodedMedia::TakeTimes() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return std::exchange(times_, {});
 }
 
 EncodedMediaStats EncodedMedia::stats() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stats_;
 }
 
@@ -125,23 +128,21 @@ void EncodedMedia::EvictOver() {
 }
 
 void EncodedMedia::Run() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stopping_ || NextWanted() != nullptr; });
+    changed_.Wait(mutex_,
+                  [this]() REQUIRES(mutex_) { return stopping_ || NextWanted() != nullptr; });
     if (stopping_) return;
     const WantedMedium next = *NextWanted();
-    DoWork(next, &lock);
-    lock.unlock();
+    DoWork(next);
+    const MutexUnlock unlocked(mutex_);
     if (options_.on_encoded) options_.on_encoded();
-    lock.lock();
   }
 }
 
-void EncodedMedia::DoWork(const WantedMedium& wanted, std::unique_lock<std::mutex>* lock) {
-  lock->unlock();
+void EncodedMedia::DoWork(const WantedMedium& wanted) {
   try {
     Work work = EncodeOrLoad(wanted);
-    lock->lock();
     if (!work.is_loaded) {
       stats_.encode_ms += work.ms;
       times_.push_back({wanted.name_space, work.ms});
@@ -153,16 +154,15 @@ void EncodedMedia::DoWork(const WantedMedium& wanted, std::unique_lock<std::mute
     }
     Keep(KeyOf(wanted.name_space, *wanted.medium), std::move(work.result));
     ++(failed ? stats_.failed : work.is_loaded ? stats_.loaded : stats_.encoded);
-    return;
   } catch (const std::bad_alloc&) {
-    if (!lock->owns_lock()) lock->lock();
+    ++stats_.failed;
+    const Key key = KeyOf(wanted.name_space, *wanted.medium);
+    if (wanted_keys_.contains(key)) without_memory_.push_back(key);
   }
-  ++stats_.failed;
-  const Key key = KeyOf(wanted.name_space, *wanted.medium);
-  if (wanted_keys_.contains(key)) without_memory_.push_back(key);
 }
 
 EncodedMedia::Work EncodedMedia::EncodeOrLoad(const WantedMedium& wanted) {
+  const MutexUnlock unlocked(mutex_);
   const auto& [name_space, medium, is_due] = wanted;
   if (const auto loaded = Load(name_space, *medium)) return {*loaded, true, 0};
   const double begin_ms = clock_->NowMs();

@@ -19,19 +19,18 @@
 #define CAIRN_SCHED_MEDIA_ENCODED_MEDIA_H_
 
 #include <compare>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cache/objects/segment_index.h"
 #include "media/decoded_medium.h"
@@ -113,25 +112,24 @@ class EncodedMedia {
   };
 
   static Key KeyOf(NamespaceId name_space, const Medium& medium);
-  // The next functions REQUIRE that mutex_ is held.
   // Returns the medium to encode next; nullptr if there is none.
-  const WantedMedium* NextWanted() const;
-  size_t WantedBytes() const;
-  void Unwant(const Key& key);
-  void EvictOver();
+  const WantedMedium* NextWanted() const REQUIRES(mutex_);
+  size_t WantedBytes() const REQUIRES(mutex_);
+  void Unwant(const Key& key) REQUIRES(mutex_);
+  void EvictOver() REQUIRES(mutex_);
 
   void Run();
-  // Encodes the medium, or reads its rows, without the lock meanwhile. The result is kept; if there
-  // is no memory for it or for the reason why it failed, that is noted.
-  void DoWork(const WantedMedium& wanted, std::unique_lock<std::mutex>* lock);
+  // Encodes the medium, or reads its rows. The result is kept; if there is no memory for it or for
+  // the reason why it failed, that is noted.
+  void DoWork(const WantedMedium& wanted) REQUIRES(mutex_);
   struct Work {
     Result<EncodedPieces> result;
     bool is_loaded = false;  // read from disk instead of encoded
     double ms = 0;
   };
-  // Without the lock.
-  Work EncodeOrLoad(const WantedMedium& wanted);
-  void Keep(const Key& key, Result<EncodedPieces> result);
+  // Releases the lock meanwhile.
+  Work EncodeOrLoad(const WantedMedium& wanted) REQUIRES(mutex_);
+  void Keep(const Key& key, Result<EncodedPieces> result) REQUIRES(mutex_);
   std::optional<EncodedPieces> Load(NamespaceId name_space, const Medium& medium);
   Result<EncodedPieces> Encode(const Medium& medium);
   void Save(NamespaceId name_space, const Medium& medium, const EncodedPieces& pieces,
@@ -141,19 +139,19 @@ class EncodedMedia {
   MediaEncoder* const encoder_;
   const Clock* const clock_;
   const Options options_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // The next members are guarded by mutex_.
-  std::vector<WantedMedium> wanted_;  // first in line first
-  std::set<Key> wanted_keys_;         // the same media
-  std::map<Key, Entry> entries_;      // media that are encoded, and wanted ones that failed
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::vector<WantedMedium> wanted_ GUARDED_BY(mutex_);  // first in line first
+  std::set<Key> wanted_keys_ GUARDED_BY(mutex_);         // the same media
+  // Media that are encoded, and wanted ones that failed.
+  std::map<Key, Entry> entries_ GUARDED_BY(mutex_);
   // Wanted media for which there was no memory. SetWanted makes room for all of them, so that this
   // can always be noted. Else they would be tried again and again.
-  std::vector<Key> without_memory_;
-  std::vector<EncodeTime> times_;  // since the last TakeTimes
-  EncodedMediaStats stats_;
-  uint64_t tick_ = 0;
-  bool stopping_ = false;
+  std::vector<Key> without_memory_ GUARDED_BY(mutex_);
+  std::vector<EncodeTime> times_ GUARDED_BY(mutex_);  // since the last TakeTimes
+  EncodedMediaStats stats_ GUARDED_BY(mutex_);
+  uint64_t tick_ GUARDED_BY(mutex_) = 0;
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::thread thread_;  // last: it uses all others
 };
 

@@ -29,7 +29,7 @@ Bits128 SavedMedia::KeyOf(const Medium& medium) const {
 }
 
 std::optional<ObjectHeader> SavedMedia::HeaderOf(NamespaceId name_space, const Bits128& key) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto name = saved_as_.NameOf(name_space);
   if (!name) return std::nullopt;
   ObjectHeader header;
@@ -64,7 +64,7 @@ void SavedMedia::Save(NamespaceId name_space, const Medium& medium, const Encode
 }
 
 void SavedMedia::SetNameSpaces(SavedNames name_spaces) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   saved_as_.name_spaces = std::move(name_spaces);
 }
 

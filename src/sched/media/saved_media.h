@@ -14,13 +14,13 @@
 #define CAIRN_SCHED_MEDIA_SAVED_MEDIA_H_
 
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "cache/objects/object_table.h"
 #include "media/medium.h"
 #include "sched/media/media_rows_format.h"
@@ -50,8 +50,8 @@ class SavedMedia {
 
   DiskStore* const disk_;
   const Bits128 encoder_;
-  mutable std::mutex mutex_;
-  SavedAs saved_as_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  SavedAs saved_as_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

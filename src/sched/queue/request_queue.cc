@@ -10,7 +10,7 @@
 namespace cairn {
 
 Status RequestQueue::Push(std::vector<QueuedRequest> newcomers) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (closed_) return Fail(ErrorCode::kUnavailable, "the server is shutting down");
   if (Status room = MakeRoom(newcomers); !room) return room;
   for (QueuedRequest& newcomer : newcomers) {
@@ -42,29 +42,29 @@ Status RequestQueue::MakeRoom(const std::vector<QueuedRequest>& newcomers) {
 }
 
 void RequestQueue::PushFront(QueuedRequest preempted) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   requests_.push_front(std::move(preempted));
 }
 
 void RequestQueue::Close() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   closed_ = true;
 }
 
 size_t RequestQueue::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return requests_.size();
 }
 
 uint64_t RequestQueue::refused() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return refused_;
 }
 
 std::vector<QueuedRequest> RequestQueue::TakeIf(
     const std::function<bool(const QueuedRequest&)>& leaves) {
   std::vector<QueuedRequest> taken;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Most steps find none, and a partition allocates.
   if (std::none_of(requests_.begin(), requests_.end(), leaves)) return taken;
   const auto first = std::stable_partition(requests_.begin(), requests_.end(), std::not_fn(leaves));
@@ -75,7 +75,7 @@ std::vector<QueuedRequest> RequestQueue::TakeIf(
 
 std::optional<QueuedRequest> RequestQueue::TakeOne(
     const std::function<std::optional<size_t>(std::deque<QueuedRequest>*)>& choose) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::optional<size_t> index = choose(&requests_);
   if (!index) return std::nullopt;
   QueuedRequest taken = std::move(requests_[*index]);
@@ -84,13 +84,13 @@ std::optional<QueuedRequest> RequestQueue::TakeOne(
 }
 
 void RequestQueue::ForEach(const std::function<void(QueuedRequest*)>& visit) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (QueuedRequest& queued : requests_) visit(&queued);
 }
 
 std::vector<QueuedRequest*> RequestQueue::Ready() {
   std::vector<QueuedRequest*> ready;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (QueuedRequest& queued : requests_) {
     if (queued.ready()) ready.push_back(&queued);
   }

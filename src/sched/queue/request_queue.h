@@ -11,11 +11,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/request/request_state.h"
@@ -70,15 +70,15 @@ class RequestQueue {
   std::vector<QueuedRequest*> Ready();
 
  private:
-  // Marks the requests that leave. REQUIRES: mutex_ is held.
-  Status MakeRoom(const std::vector<QueuedRequest>& newcomers);
+  // Marks the requests that leave.
+  Status MakeRoom(const std::vector<QueuedRequest>& newcomers) REQUIRES(mutex_);
 
   const size_t limit_;
-  mutable std::mutex mutex_;
-  std::deque<QueuedRequest> requests_;  // guarded by mutex_
-  uint64_t last_number_ = 0;            // guarded by mutex_
-  uint64_t refused_ = 0;                // guarded by mutex_
-  bool closed_ = false;                 // guarded by mutex_
+  mutable Mutex mutex_;
+  std::deque<QueuedRequest> requests_ GUARDED_BY(mutex_);
+  uint64_t last_number_ GUARDED_BY(mutex_) = 0;
+  uint64_t refused_ GUARDED_BY(mutex_) = 0;
+  bool closed_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cairn

@@ -24,13 +24,13 @@ constexpr size_t kStepsToNextCut = 2;
 }  // namespace
 
 void Prefetcher::Add(std::vector<PrefetchPrompt> prompts) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (PrefetchPrompt& prompt : prompts) prompts_.push_back(std::move(prompt));
   while (prompts_.size() > kPromptsMax) prompts_.pop_front();
 }
 
 void Prefetcher::Clear() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   prompts_.clear();
 }
 
@@ -124,7 +124,7 @@ void Prefetcher::EndLoad() {
 }
 
 bool Prefetcher::TakePrompt() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(prompts_, [this](const PrefetchPrompt& prompt) { return IsLate(prompt); });
   if (prompts_.empty()) return false;
   current_ = Current{};
@@ -213,7 +213,7 @@ void Prefetcher::OnRequest(const GenerationRequest& request, uint64_t admission)
     return GoesOn(prompt, request.name_space, request.prompt);
   };
   if (current_ && goes_on(current_->prefetched.prompt)) End();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(prompts_, goes_on);
 }
 

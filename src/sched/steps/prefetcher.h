@@ -14,10 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/context/scheduler_context.h"
@@ -104,8 +104,8 @@ class Prefetcher {
   std::optional<std::vector<StoredPrefix>> prefixes_;
   DiskLoader::LoadId load_ = 0;  // 0: none
 
-  std::mutex mutex_;
-  std::deque<PrefetchPrompt> prompts_;  // guarded by mutex_
+  Mutex mutex_;
+  std::deque<PrefetchPrompt> prompts_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

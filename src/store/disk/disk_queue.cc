@@ -20,7 +20,7 @@ std::chrono::duration<double> AtMost(double seconds) {
 
 bool DiskQueue::PushWrite(DiskTask task) {
   CHECK(task.is_write());
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   if (writes_.contains(task.name)) return true;
   const uint64_t bytes = task.bytes->size();
   if (!Fits(bytes)) return false;
@@ -28,12 +28,12 @@ bool DiskQueue::PushWrite(DiskTask task) {
   writes_.insert(task.name);
   tasks_.push_back(std::move(task));
   events_ = true;
-  pushed_.notify_one();
+  pushed_.NotifyOne();
   return true;
 }
 
 bool DiskQueue::HasRoom(uint64_t bytes) const {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return Fits(bytes);
 }
 
@@ -57,75 +57,76 @@ void DiskQueue::PushScan() {
 }
 
 void DiskQueue::PushWithoutBytes(DiskTask task) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   // A later write of the same object must not be merged with one before this removal.
   writes_.erase(task.name);
   tasks_.push_back(std::move(task));
   events_ = true;
-  pushed_.notify_one();
+  pushed_.NotifyOne();
 }
 
 void DiskQueue::Wake() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   events_ = true;
-  pushed_.notify_one();
+  pushed_.NotifyOne();
 }
 
 void DiskQueue::PushTouch(const ObjectName& name) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   // A queued write gives the file the newest time anyway.
   if (writes_.contains(name)) return;
   ++touches_[name];
   events_ = true;
-  pushed_.notify_one();
+  pushed_.NotifyOne();
 }
 
 bool DiskQueue::Adopt(const ObjectName& name, double ms_max) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   to_adopt_.push_back(name);
   adopting_.insert(name);
   events_ = true;
-  pushed_.notify_one();
-  done_.wait_for(lock, AtMost(ms_max / 1000),
-                 [&] { return !adopting_.contains(name) || stopped_; });
+  pushed_.NotifyOne();
+  done_.WaitFor(mutex_, AtMost(ms_max / 1000),
+                [&]() REQUIRES(mutex_) { return !adopting_.contains(name) || stopped_; });
   return !adopting_.contains(name);
 }
 
 std::vector<ObjectName> DiskQueue::TakeAdoptions() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return std::exchange(to_adopt_, {});
 }
 
 void DiskQueue::AdoptionsDone(const std::vector<ObjectName>& names) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   for (const ObjectName& name : names) {
     const auto found = adopting_.find(name);
     CHECK(found != adopting_.end());
     adopting_.erase(found);
   }
-  done_.notify_all();
+  done_.NotifyAll();
 }
 
 bool DiskQueue::WaitUntilDone(double ms_max) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait_for(lock, AtMost(ms_max / 1000), [this] { return AllDone() || stopped_; });
+  const MutexLock lock(mutex_);
+  done_.WaitFor(mutex_, AtMost(ms_max / 1000),
+                [this]() REQUIRES(mutex_) { return AllDone() || stopped_; });
   return AllDone();
 }
 
 DiskQueue::Touches DiskQueue::TakeTouches() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   touching_ = !touches_.empty();
   return std::exchange(touches_, {});
 }
 
 void DiskQueue::TouchesDone() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   touching_ = false;
-  if (AllDone()) done_.notify_all();
+  if (AllDone()) done_.NotifyAll();
 }
 
 std::optional<DiskTask> DiskQueue::Take() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   CHECK(!taken_);
   if (tasks_.empty()) return std::nullopt;
   taken_ = true;
@@ -135,35 +136,36 @@ std::optional<DiskTask> DiskQueue::Take() {
 }
 
 void DiskQueue::Ends(const DiskTask& task) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   CHECK(taken_);
   if (task.is_write()) writes_.erase(task.name);
 }
 
 void DiskQueue::Done(const DiskTask& task) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   CHECK(taken_);
   taken_ = false;
   if (task.is_write()) bytes_ -= task.bytes->size();
-  if (AllDone()) done_.notify_all();
+  if (AllDone()) done_.NotifyAll();
 }
 
 void DiskQueue::WaitForWork(double seconds) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  pushed_.wait_for(lock, AtMost(seconds), [this] { return events_ || stopped_; });
+  const MutexLock lock(mutex_);
+  pushed_.WaitFor(mutex_, AtMost(seconds),
+                  [this]() REQUIRES(mutex_) { return events_ || stopped_; });
   events_ = false;
 }
 
 uint64_t DiskQueue::bytes() const {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return bytes_;
 }
 
 void DiskQueue::Stop() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   stopped_ = true;
-  pushed_.notify_all();
-  done_.notify_all();
+  pushed_.NotifyAll();
+  done_.NotifyAll();
 }
 
 }  // namespace cairn

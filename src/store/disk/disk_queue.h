@@ -10,17 +10,16 @@
 #define CAIRN_STORE_DISK_DISK_QUEUE_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/mutex.h"
 #include "store/object.h"
 
 namespace cairn {
@@ -83,25 +82,29 @@ class DiskQueue {
   bool stopped() const { return stopped_; }
 
  private:
-  bool Fits(uint64_t bytes) const {
+  bool Fits(uint64_t bytes) const REQUIRES(mutex_) {
     return bytes_ == 0 || (bytes <= bytes_max_ && bytes_ <= bytes_max_ - bytes);
   }
   void PushWithoutBytes(DiskTask task);
-  bool AllDone() const { return tasks_.empty() && !taken_ && touches_.empty() && !touching_; }
+  bool AllDone() const REQUIRES(mutex_) {
+    return tasks_.empty() && !taken_ && touches_.empty() && !touching_;
+  }
 
   const uint64_t bytes_max_;
-  mutable std::mutex mutex_;
-  std::condition_variable pushed_;
-  std::condition_variable done_;
-  std::deque<DiskTask> tasks_;
-  std::set<ObjectName> writes_;  // names of the writes in tasks_, and of the current one until Ends
-  Touches touches_;
-  std::vector<ObjectName> to_adopt_;
-  std::multiset<ObjectName> adopting_;  // those of to_adopt_, and those taken and not done
-  bool taken_ = false;
-  bool touching_ = false;  // touches were taken and may be unfinished
-  bool events_ = false;    // something was pushed since the last wait
-  uint64_t bytes_ = 0;
+  mutable Mutex mutex_;
+  CondVar pushed_;
+  CondVar done_;
+  std::deque<DiskTask> tasks_ GUARDED_BY(mutex_);
+  // Names of the writes in tasks_, and of the current one until Ends.
+  std::set<ObjectName> writes_ GUARDED_BY(mutex_);
+  Touches touches_ GUARDED_BY(mutex_);
+  std::vector<ObjectName> to_adopt_ GUARDED_BY(mutex_);
+  // Those of to_adopt_, and those taken and not done.
+  std::multiset<ObjectName> adopting_ GUARDED_BY(mutex_);
+  bool taken_ GUARDED_BY(mutex_) = false;
+  bool touching_ GUARDED_BY(mutex_) = false;  // touches were taken and may be unfinished
+  bool events_ GUARDED_BY(mutex_) = false;    // something was pushed since the last wait
+  uint64_t bytes_ GUARDED_BY(mutex_) = 0;
   std::atomic<bool> stopped_{false};
 };
 

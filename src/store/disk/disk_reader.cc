@@ -27,23 +27,23 @@ DiskReader::DiskReader(size_t threads, std::function<Result<Bytes>(const ObjectN
 
 void DiskReader::Start(const ObjectName& name) {
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     to_read_.push_back(name);
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 DiskReader::Results DiskReader::TakeResults() {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return std::exchange(results_, {});
 }
 
 void DiskReader::Stop() {
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     stopped_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   for (std::thread& thread : threads_) {
     if (thread.joinable()) thread.join();
   }
@@ -51,7 +51,7 @@ void DiskReader::Stop() {
 
 // Leaves `bytes` as they are if it throws.
 void DiskReader::Report(const ObjectName& name, Result<Bytes>* bytes) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   results_.emplace_back(name, std::move(*bytes));
 }
 
@@ -59,8 +59,8 @@ void DiskReader::Run() {
   while (true) {
     ObjectName name;
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return stopped_ || !to_read_.empty(); });
+      const MutexLock lock(mutex_);
+      changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopped_ || !to_read_.empty(); });
       if (stopped_) return;
       name = to_read_.front();
       to_read_.pop_front();

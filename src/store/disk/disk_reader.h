@@ -9,16 +9,15 @@
 #ifndef CAIRN_STORE_DISK_DISK_READER_H_
 #define CAIRN_STORE_DISK_DISK_READER_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "store/object.h"
 
@@ -48,11 +47,11 @@ class DiskReader {
 
   const std::function<Result<Bytes>(const ObjectName&)> read_;
   const std::function<void()> wake_;
-  std::mutex mutex_;  // guards the members below
-  std::condition_variable changed_;
-  std::deque<ObjectName> to_read_;
-  Results results_;
-  bool stopped_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<ObjectName> to_read_ GUARDED_BY(mutex_);
+  Results results_ GUARDED_BY(mutex_);
+  bool stopped_ GUARDED_BY(mutex_) = false;
 
   std::vector<std::thread> threads_;  // last: they use the members above
 };

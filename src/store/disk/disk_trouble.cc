@@ -42,7 +42,7 @@ void DiskTrouble::Note(const Error& error) {
   const int64_t now_ns = now_ns_();
   std::string line = "disk cache: " + error.message;
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     ++(error.code == ErrorCode::kCorrupt ? counts_.corrupt : counts_.errors);
     if (IsQuietAt(now_ns)) {
       ++unsaid_;
@@ -62,14 +62,14 @@ void DiskTrouble::Note(const Error& error) {
 
 void DiskTrouble::NoteWritten() {
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     if (!std::exchange(complained_, false)) return;
   }
   if (log_) log_(LogLevel::kInfo, "disk cache: the folder takes files again");
 }
 
 DiskTrouble::Counts DiskTrouble::counts() const {
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return counts_;
 }
 

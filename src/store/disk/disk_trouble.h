@@ -9,10 +9,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -36,16 +36,17 @@ class DiskTrouble {
 
  private:
   // Whether logging is suppressed after the last message.
-  bool IsQuietAt(int64_t now_ns) const;
+  bool IsQuietAt(int64_t now_ns) const REQUIRES(mutex_);
 
   const std::function<int64_t()> now_ns_;
   const LogSink log_;
-  mutable std::mutex mutex_;
-  Counts counts_;
-  std::optional<int64_t> said_ns_;
-  int64_t quiet_ns_ = 0;  // counted from said_ns_
-  uint64_t unsaid_ = 0;
-  bool complained_ = false;  // a complaint was logged and nothing was written since
+  mutable Mutex mutex_;
+  Counts counts_ GUARDED_BY(mutex_);
+  std::optional<int64_t> said_ns_ GUARDED_BY(mutex_);
+  int64_t quiet_ns_ GUARDED_BY(mutex_) = 0;  // counted from said_ns_
+  uint64_t unsaid_ GUARDED_BY(mutex_) = 0;
+  // A complaint was logged and nothing was written since.
+  bool complained_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace cairn

@@ -55,7 +55,7 @@ DiskWorker::DiskWorker(Fs* fs, DiskStoreOptions options)
 DiskStore::Events DiskWorker::TakeEvents() {
   DiskStore::Events events;
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     events = std::exchange(events_, {});
   }
   if (!events.found.empty()) queue_.Wake();
@@ -83,7 +83,7 @@ Result<Bytes> DiskWorker::Read(const ObjectName& name) {
   }
   span.Add("bytes", object ? object->file_bytes : 0).End();
   if (object) {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     ++stats_.read;
     stats_.read_bytes += object->file_bytes;
     return std::move(object->bytes);
@@ -220,7 +220,7 @@ void DiskWorker::EndJob() {
 
 DiskStore::Stats DiskWorker::stats() const {
   const DiskTrouble::Counts trouble = trouble_.counts();
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   DiskStore::Stats stats = stats_;
   stats.corrupt = trouble.corrupt;
   stats.errors = trouble.errors;
@@ -235,7 +235,7 @@ DiskStore::Stats DiskWorker::stats() const {
 bool DiskWorker::IsAtLimit() const {
   if (options_.day_bytes_max == 0) return false;
   const uint64_t queued_bytes = queue_.bytes();
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return limit_.IsReached(options_.now_ns(), queued_bytes);
 }
 
@@ -245,7 +245,7 @@ void DiskWorker::CountWritten() {
   uint64_t day_bytes = 0;
   bool at_limit = false;
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     if (written_bytes == stats_.written_bytes) return;
     limit_.Add(now_ns, written_bytes - stats_.written_bytes);
     stats_.written_bytes = written_bytes;
@@ -278,7 +278,7 @@ double DiskWorker::SecondsSinceScan() const {
 
 bool DiskWorker::TellsMore() const {
   if (!folder_.has_untold()) return false;
-  const std::lock_guard<std::mutex> guard(mutex_);
+  const MutexLock guard(mutex_);
   return events_.found.empty();
 }
 
@@ -289,7 +289,7 @@ void DiskWorker::Publish() {
   const bool takes_again = refusing_.exchange(refuses) && !refuses;
   const bool has_events = !IsEmpty(events) || takes_again;
   {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const MutexLock guard(mutex_);
     TakeBack(&events_.gone, events);
     TakeBack(&events_.vanished, events);
     MoveTo(&events_.found, &events.found);

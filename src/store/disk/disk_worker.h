@@ -14,11 +14,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "base/fs.h"
+#include "base/mutex.h"
 #include "store/disk/disk_folder.h"
 #include "store/disk/disk_limits.h"
 #include "store/disk/disk_queue.h"
@@ -97,10 +97,10 @@ class DiskWorker {
   int64_t told_hour_ = 0;    // of the last message about what was written, hours since 1970
   bool told_limit_ = false;  // and about the limit of a day
 
-  mutable std::mutex mutex_;  // guards the members below
-  DiskStore::Events events_;
-  DiskStore::Stats stats_;
-  WriteLimit limit_;
+  mutable Mutex mutex_;
+  DiskStore::Events events_ GUARDED_BY(mutex_);
+  DiskStore::Stats stats_ GUARDED_BY(mutex_);
+  WriteLimit limit_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

@@ -72,12 +72,12 @@ void KnownJson::Remember(NamespaceId name_space, std::string_view kind, std::str
 }
 
 size_t KnownJson::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 
 bool KnownJson::IsKnown(const Key& text_key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = by_text_.find(text_key);
   if (found == by_text_.end()) return false;
   Use(found->second);
@@ -85,7 +85,7 @@ bool KnownJson::IsKnown(const Key& text_key) {
 }
 
 std::optional<std::string> KnownJson::FirstOf(const Key& meaning_key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = first_by_meaning_.find(meaning_key);
   if (found == first_by_meaning_.end()) return std::nullopt;
   Use(found->second);
@@ -93,7 +93,7 @@ std::optional<std::string> KnownJson::FirstOf(const Key& meaning_key) {
 }
 
 void KnownJson::Add(const Key& text_key, const Key& meaning_key, std::string_view text) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Another thread may have added it meanwhile.
   if (by_text_.contains(text_key)) return;
   entries_.push_front({text_key, meaning_key, std::string(text)});

@@ -13,12 +13,12 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/mutex.h"
 #include "cache/checkpoint_cache.h"
 
 namespace cairn {
@@ -57,14 +57,16 @@ class KnownJson {
   // Returns the first text of that meaning; nullopt if there is none. It counts as a use.
   std::optional<std::string> FirstOf(const Key& meaning_key);
   void Add(const Key& text_key, const Key& meaning_key, std::string_view text);
-  void Use(Entries::iterator entry) { entries_.splice(entries_.begin(), entries_, entry); }
+  void Use(Entries::iterator entry) REQUIRES(mutex_) {
+    entries_.splice(entries_.begin(), entries_, entry);
+  }
 
   const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  Entries entries_;                           // most recently used first; guarded by mutex_
-  std::map<Key, Entries::iterator> by_text_;  // guarded by mutex_
-  std::map<Key, Entries::iterator> first_by_meaning_;  // guarded by mutex_
-  size_t bytes_ = 0;                                   // guarded by mutex_
+  mutable Mutex mutex_;
+  Entries entries_ GUARDED_BY(mutex_);  // most recently used first
+  std::map<Key, Entries::iterator> by_text_ GUARDED_BY(mutex_);
+  std::map<Key, Entries::iterator> first_by_meaning_ GUARDED_BY(mutex_);
+  size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cairn

@@ -46,12 +46,12 @@ void ToolOrder::Apply(NamespaceId name_space, Conversation* conversation) {
 }
 
 size_t ToolOrder::lists() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return lists_.size();
 }
 
 std::vector<uint64_t> ToolOrder::FirstOrder(const Key& key, const std::vector<uint64_t>& hashes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = by_key_.find(key);
   if (known != by_key_.end()) {
     lists_.splice(lists_.begin(), lists_, known->second);

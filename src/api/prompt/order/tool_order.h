@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <list>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "cache/checkpoint_cache.h"
 #include "chat/text/message.h"
 
@@ -46,9 +46,9 @@ class ToolOrder {
   std::vector<uint64_t> FirstOrder(const Key& key, const std::vector<uint64_t>& hashes);
 
   const size_t lists_max_;
-  mutable std::mutex mutex_;
-  std::list<List> lists_;                            // most recently used first; guarded by mutex_
-  std::map<Key, std::list<List>::iterator> by_key_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::list<List> lists_ GUARDED_BY(mutex_);  // most recently used first
+  std::map<Key, std::list<List>::iterator> by_key_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

@@ -128,12 +128,12 @@ void FillAdapters(const AdapterOptions& options, LlamaOptions* llama) {
 }
 
 bool AdapterNames::Add(NamespaceId name_space) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_.insert(name_space).second;
 }
 
 bool AdapterNames::ForgetFreed(const AdapterSets* sets) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   if (sets == nullptr || sets->freed() == freed_) return false;
   freed_ = sets->freed();
   std::erase_if(used_, [sets](NamespaceId used) { return !sets->Keeps(AdapterSetOf(used)); });
@@ -144,7 +144,7 @@ std::vector<std::pair<NamespaceId, uint64_t>> AdapterNames::NamesOf(const ApiKey
                                                                     const AdapterSets* sets) const {
   std::vector<std::pair<NamespaceId, uint64_t>> names = NameSpacesOf(keys);
   if (sets == nullptr) return names;
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t count = names.size();
   for (const NamespaceId used : used_) {
     const auto digest = sets->DigestOf(AdapterSetOf(used));

@@ -5,11 +5,11 @@
 #define CAIRN_CMD_SERVE_ADAPTERS_ADAPTER_FLAGS_H_
 
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "cache/checkpoint_cache.h"
 #include "cmd/serve/base/serve_options.h"
@@ -53,9 +53,9 @@ class AdapterNames {
                                                         const AdapterSets* sets) const;
 
  private:
-  mutable std::mutex mutex_;
-  std::set<NamespaceId> used_;  // guarded by mutex_
-  uint64_t freed_ = 0;  // of AdapterSets, at the last call of ForgetFreed; guarded by mutex_
+  mutable Mutex mutex_;
+  std::set<NamespaceId> used_ GUARDED_BY(mutex_);
+  uint64_t freed_ GUARDED_BY(mutex_) = 0;  // of AdapterSets, at the last call of ForgetFreed
 };
 
 }  // namespace cairn

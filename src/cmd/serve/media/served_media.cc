@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/process/spawn.h"
 #include "cmd/serve/base/cache_flags.h"
 #include "cmd/serve/media/media_flags.h"
@@ -39,13 +39,13 @@ class SharedMediaEncoder final : public MediaEncoder {
   }
   // Any thread.
   Result<std::vector<EncodedPiece>> Encode(const DecodedMedium& medium) override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return encoder_->Encode(medium);
   }
 
  private:
   const std::unique_ptr<MediaEncoder> encoder_;
-  std::mutex mutex_;  // held while a medium is encoded
+  Mutex mutex_;  // guards no member: held while a medium is encoded
 };
 
 size_t RowsBytesMax(const ServeOptions& options) {

@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/join.h"
 #include "base/memory_watch.h"
+#include "base/mutex.h"
 #include "base/process/try_work.h"
 #include "cmd/llama_flags/environment.h"
 #include "cmd/serve/base/cache_flags.h"
@@ -186,7 +186,7 @@ class RouterRun {
 
   // Reads the presets and the folders again.
   Status ReloadModels() {
-    const std::lock_guard<std::mutex> lock(reload_mutex_);
+    const MutexLock lock(reload_mutex_);
     ServeOptions now = options_;
     if (!now.models.cached.empty()) now.models.cached = CachedModels();
     auto read = ReadModels(given_, now);
@@ -256,7 +256,7 @@ class RouterRun {
   std::atomic<bool> is_ready_ = false;
   std::atomic<double> children_stop_ms_ = 0;  // the longest limit of a model's process
   std::promise<void> stop_asked_;
-  std::mutex reload_mutex_;  // one reload at a time
+  Mutex reload_mutex_;  // guards no member: one reload at a time
   std::shared_ptr<ApiKeys> keys_;
   std::shared_ptr<TlsCertificate> certificate_;     // null for plain HTTP
   const size_t cache_bytes_;                        // for all models together; SIZE_MAX: no limit

@@ -11,10 +11,10 @@ GracefulStop::GracefulStop(Drain* drain, std::function<void()> stop)
 
 GracefulStop::~GracefulStop() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     stopped_ = true;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
   drain_->StopWaiting();
   thread_.join();
 }
@@ -22,18 +22,18 @@ GracefulStop::~GracefulStop() {
 void GracefulStop::Begin(double ms_max) {
   drain_->Stop();
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopped_ || ms_max_) return;
     ms_max_ = ms_max;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void GracefulStop::Run() {
   double ms_max = 0;
   {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || ms_max_; });
+    const MutexLock lock(mutex_);
+    changed_.Wait(mutex_, [this]() REQUIRES(mutex_) { return stopped_ || ms_max_; });
     if (!ms_max_) return;
     ms_max = *ms_max_;
   }
@@ -44,7 +44,7 @@ void GracefulStop::Run() {
 
 bool GracefulStop::Now() {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(stopped_, true)) return false;
   }
   drain_->Stop();

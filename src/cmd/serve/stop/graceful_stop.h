@@ -11,13 +11,12 @@
 #ifndef CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_
 #define CAIRN_CMD_SERVE_STOP_GRACEFUL_STOP_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 
 #include "api/admin/drain.h"
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -41,11 +40,11 @@ class GracefulStop {
 
   Drain* const drain_;
   const std::function<void()> stop_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopped_ = false;          // guarded by mutex_
-  std::optional<double> ms_max_;  // guarded by mutex_; of Begin()
-  std::thread thread_;            // the last member: it uses the others
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopped_ GUARDED_BY(mutex_) = false;
+  std::optional<double> ms_max_ GUARDED_BY(mutex_);  // of Begin()
+  std::thread thread_;                               // the last member: it uses the others
 };
 
 }  // namespace cairn

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/process/try_work.h"
 
 namespace cairn {
@@ -42,10 +41,10 @@ struct ExitLimit::State {
   explicit State(const ServerLog& its_log) : log(its_log) {}
 
   const ServerLog log;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<steady_clock::time_point> deadline;  // guarded by mutex
-  int code = 1;                                      // guarded by mutex
+  Mutex mutex;
+  CondVar changed;
+  std::optional<steady_clock::time_point> deadline GUARDED_BY(mutex);
+  int code GUARDED_BY(mutex) = 1;
 };
 
 ExitLimit::ExitLimit(const ServerLog& log) : state_(std::make_shared<State>(log)) {
@@ -63,24 +62,24 @@ ExitLimit::ExitLimit(const ServerLog& log) : state_(std::make_shared<State>(log)
 void ExitLimit::Arm(double ms) {
   const auto deadline = steady_clock::now() + std::chrono::milliseconds(static_cast<int64_t>(ms));
   {
-    const std::lock_guard<std::mutex> lock(state_->mutex);
+    const MutexLock lock(state_->mutex);
     state_->deadline = std::min(state_->deadline.value_or(deadline), deadline);
   }
-  state_->changed.notify_one();
+  state_->changed.NotifyOne();
 }
 
 void ExitLimit::SetCode(int code) {
-  const std::lock_guard<std::mutex> lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->code = code;
 }
 
 void ExitLimit::Wait(State* state) {
-  std::unique_lock<std::mutex> lock(state->mutex);
+  const MutexLock lock(state->mutex);
   while (!state->deadline || steady_clock::now() < *state->deadline) {
     if (state->deadline) {
-      state->changed.wait_until(lock, *state->deadline);
+      state->changed.WaitFor(state->mutex, *state->deadline - steady_clock::now());
     } else {
-      state->changed.wait(lock);
+      state->changed.Wait(state->mutex);
     }
   }
   state->log->warn(

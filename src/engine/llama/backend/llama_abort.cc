@@ -3,17 +3,18 @@
 #include <ggml.h>
 #include <unistd.h>
 
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace cairn {
 namespace {
 
 // ggml's callback takes no argument of the caller's, so the handler belongs to the process.
 struct AbortState {
-  std::mutex mutex;
-  std::function<void(std::string_view)> handler;  // guarded by mutex
-  bool called = false;                            // guarded by mutex
+  Mutex mutex;
+  std::function<void(std::string_view)> handler GUARDED_BY(mutex);
+  bool called GUARDED_BY(mutex) = false;
 };
 
 // Never destroyed: ggml's threads may fail while the process ends.
@@ -26,7 +27,7 @@ void OnAbort(const char* message) {
   std::function<void(std::string_view)> handler;
   {
     AbortState& state = SharedAbort();
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     if (!std::exchange(state.called, true)) handler = std::move(state.handler);
   }
   // Another thread fails too, for the same reason; the first one ends the process.
@@ -40,7 +41,7 @@ void OnLlamaAbort(std::function<void(std::string_view message)> handler) {
   const bool is_set = handler != nullptr;
   {
     AbortState& state = SharedAbort();
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     state.handler = std::move(handler);
     state.called = false;
   }

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/llama/backend/backends_folder.h"
 
 namespace cairn {
@@ -24,10 +25,10 @@ struct LogLine {
 // libllama logs in fragments: a message may lack its newline and be continued by the next one. This
 // struct collects the fragments until the line is complete.
 struct LogState {
-  std::mutex mutex;
-  LogSink sink;                      // guarded by mutex
-  LogLevel level = LogLevel::kInfo;  // of the line in `pending`; guarded by mutex
-  std::string pending;               // guarded by mutex
+  Mutex mutex;
+  LogSink sink GUARDED_BY(mutex);
+  LogLevel level GUARDED_BY(mutex) = LogLevel::kInfo;  // of the line in `pending`
+  std::string pending GUARDED_BY(mutex);
 };
 
 // The C callback has no other access to its state. It lives as long as the process, because a
@@ -53,7 +54,8 @@ LogLevel LevelOf(ggml_log_level level, LogLevel continued) {
 }
 
 // Adds one message to the pending line and returns the lines that became complete.
-std::vector<LogLine> Gather(LogState& state, ggml_log_level level, std::string_view text) {
+std::vector<LogLine> Gather(LogState& state, ggml_log_level level, std::string_view text)
+    REQUIRES(state.mutex) {
   std::vector<LogLine> lines;
   if (level != GGML_LOG_LEVEL_CONT && !state.pending.empty()) {
     lines.push_back({state.level, std::exchange(state.pending, {})});
@@ -75,7 +77,7 @@ void OnLog(ggml_log_level level, const char* text, void* /*user_data*/) {
   std::vector<LogLine> lines;
   LogSink sink;
   {
-    const std::lock_guard lock(state.mutex);
+    const MutexLock lock(state.mutex);
     lines = Gather(state, level, text);
     if (!lines.empty()) sink = state.sink;
   }
@@ -100,7 +102,7 @@ void SetLlamaLog(const LogSink& log) {
   static std::once_flag once;
   std::call_once(once, [] { llama_log_set(OnLog, nullptr); });
   LogState& state = SharedLog();
-  const std::lock_guard lock(state.mutex);
+  const MutexLock lock(state.mutex);
   state.sink = log;
 }
 

@@ -1,15 +1,15 @@
 #include "engine/llama/backend/llama_log.h"
 
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "engine/llama/backend/llama_backend.h"
 
 namespace cairn {
 
 struct LlamaErrorListener::Heard {
-  std::mutex mutex;
-  std::string first;  // guarded by mutex
+  Mutex mutex;
+  std::string first GUARDED_BY(mutex);
 };
 
 LlamaErrorListener::LlamaErrorListener(LogSink log,
@@ -18,7 +18,7 @@ LlamaErrorListener::LlamaErrorListener(LogSink log,
   InitLlamaBackend([heard = heard_, next = log_, watch = std::move(watch)](LogLevel level,
                                                                            std::string_view line) {
     if (level == LogLevel::kError) {
-      const std::lock_guard lock(heard->mutex);
+      const MutexLock lock(heard->mutex);
       if (heard->first.empty()) heard->first = line;
     }
     if (watch) watch(line);
@@ -31,7 +31,7 @@ LlamaErrorListener::~LlamaErrorListener() {
 }
 
 std::string LlamaErrorListener::Because() const {
-  const std::lock_guard lock(heard_->mutex);
+  const MutexLock lock(heard_->mutex);
   return heard_->first.empty() ? "" : ": " + heard_->first;
 }
 

@@ -195,12 +195,12 @@ Result<TextVectors> LlamaPooledContext::PooledVector(int32_t sequence) const {
 }
 
 void LlamaPooledContext::Count(size_t texts, size_t tokens, double ms) {
-  const std::lock_guard lock(counts_mutex_);
+  const MutexLock lock(counts_mutex_);
   counts_ += {texts, tokens, ms};
 }
 
 TextCounts LlamaPooledContext::counts() const {
-  const std::lock_guard lock(counts_mutex_);
+  const MutexLock lock(counts_mutex_);
   return counts_;
 }
 
@@ -305,7 +305,7 @@ Result<std::vector<TextVectors>> LlamaPooledContext::PoolAll(std::span<const Tok
   while (vectors.size() < texts.size()) {
     if (gone && gone()) return Fail(ErrorCode::kCancelled, "the client disconnected");
     const auto rest = texts.subspan(vectors.size());
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Status pooled = PoolTexts(rest.first(TextsTogether(rest)), &vectors);
     DropLargeRoom();
     if (!pooled) return tl::unexpected(pooled.error());
@@ -329,7 +329,7 @@ Result<TextVectors> LlamaPooledContext::Pool(std::span<const TextPart> parts) {
   CHECK(has_rows || parts.size() == 1);
   if (!has_rows) return Pool(parts.front().tokens);
   if (Status fits = CheckLength(tokens); !fits) return tl::unexpected(fits.error());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto vectors = PoolWithRows(parts, tokens);
   DropLargeRoom();
   return vectors;

@@ -26,12 +26,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/memory_watch.h"
+#include "base/mutex.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "engine/embed/embedder.h"
@@ -68,26 +68,27 @@ class LlamaPooledContext {
   // each make a context.
   size_t RoomFor(size_t tokens) const;
   // `pooling`: a llama_pooling_type of the context.
-  Status MakeRoom(size_t tokens, int pooling);
+  Status MakeRoom(size_t tokens, int pooling) REQUIRES(mutex_);
   // Checks the memory for a context above --ubatch-size.
-  Status CheckMemory(size_t room) const;
-  Status MakeContext(size_t room, int pooling);
+  Status CheckMemory(size_t room) const REQUIRES(mutex_);
+  Status MakeContext(size_t room, int pooling) REQUIRES(mutex_);
   void Count(size_t texts, size_t tokens, double ms);
   Status CheckLength(size_t tokens) const;
   // Returns how many of the first texts are computed together; at least one.
   size_t TextsTogether(std::span<const TokenSpan> texts) const;
   // Computes texts together and appends their vectors.
-  Status PoolTexts(std::span<const TokenSpan> texts, std::vector<TextVectors>* vectors);
+  Status PoolTexts(std::span<const TokenSpan> texts, std::vector<TextVectors>* vectors)
+      REQUIRES(mutex_);
   Status CheckRows(std::span<const TextPart> parts) const;
-  Result<TextVectors> PoolWithRows(std::span<const TextPart> parts, size_t tokens);
-  void Forget();
-  void DropLargeRoom();
+  Result<TextVectors> PoolWithRows(std::span<const TextPart> parts, size_t tokens) REQUIRES(mutex_);
+  void Forget() REQUIRES(mutex_);
+  void DropLargeRoom() REQUIRES(mutex_);
   // Decodes the texts, each as a sequence of its own, from position `first` on.
-  Status Compute(std::span<const TokenSpan> texts, int32_t first);
-  Status ComputeRows(const EncodedPiece& piece, int32_t first);
+  Status Compute(std::span<const TokenSpan> texts, int32_t first) REQUIRES(mutex_);
+  Status ComputeRows(const EncodedPiece& piece, int32_t first) REQUIRES(mutex_);
   // Returns the vectors of tokens of the last batch.
-  Result<TextVectors> TokenVectors(size_t begin, size_t end) const;
-  Result<TextVectors> PooledVector(int32_t sequence) const;
+  Result<TextVectors> TokenVectors(size_t begin, size_t end) const REQUIRES(mutex_);
+  Result<TextVectors> PooledVector(int32_t sequence) const REQUIRES(mutex_);
 
   llama_model* const model_;
   const LlamaOptions options_;
@@ -100,13 +101,13 @@ class LlamaPooledContext {
   const bool splits_;           // whether a text may be cut into ubatches
   const size_t texts_max_;      // that are computed together
   const SteadyClock clock_;
-  mutable std::mutex counts_mutex_;
-  TextCounts counts_;                          // guarded by counts_mutex_
-  const std::unique_ptr<MemoryWatch> memory_;  // guarded by mutex_
-  std::mutex mutex_;
-  LlamaContextPtr context_;  // nullptr until it is needed; guarded by mutex_
-  size_t room_ = 0;          // the most tokens that context_ takes; guarded by mutex_
-  int context_pooling_ = 0;  // a llama_pooling_type; guarded by mutex_
+  mutable Mutex counts_mutex_;
+  TextCounts counts_ GUARDED_BY(counts_mutex_);
+  const std::unique_ptr<MemoryWatch> memory_ PT_GUARDED_BY(mutex_);
+  Mutex mutex_;
+  LlamaContextPtr context_ GUARDED_BY(mutex_);  // nullptr until it is needed
+  size_t room_ GUARDED_BY(mutex_) = 0;          // the most tokens that context_ takes
+  int context_pooling_ GUARDED_BY(mutex_) = 0;  // a llama_pooling_type
 };
 
 }  // namespace cairn

@@ -22,20 +22,20 @@ void LayerPlaces::Hear(std::string_view line) {
   if (number.find_first_not_of(" 0123456789") != number.npos) return;
   std::string_view device = line.substr(assigned + kAssigned.size());
   device = device.substr(0, device.find_first_of(", "));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (runs_.empty() || runs_.back().first != device) runs_.emplace_back(device, 0);
   ++runs_.back().second;
 }
 
 size_t LayerPlaces::LayersOn(std::string_view device) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   size_t layers = 0;
   for (const auto& [name, count] : runs_) layers += name == device ? count : 0;
   return layers;
 }
 
 std::string LayerPlaces::Text() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto on_cpu = [](const Run& run) { return run.first == kCpu; };
   if (std::all_of(runs_.begin(), runs_.end(), on_cpu)) return "";
   std::string text;

@@ -11,11 +11,12 @@
 #define CAIRN_ENGINE_LLAMA_GGUF_LAYER_PLACES_H_
 
 #include <cstddef>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace cairn {
 
@@ -33,8 +34,8 @@ class LayerPlaces {
  private:
   using Run = std::pair<std::string, size_t>;
 
-  mutable std::mutex mutex_;
-  std::vector<Run> runs_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<Run> runs_ GUARDED_BY(mutex_);
 };
 
 }  // namespace cairn

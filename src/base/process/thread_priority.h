@@ -2,8 +2,8 @@
 // at the end of every operation, so threads that save to disk or render ahead of time should only
 // use idle time.
 
-#ifndef CAIRN_BASE_THREAD_PRIORITY_H_
-#define CAIRN_BASE_THREAD_PRIORITY_H_
+#ifndef CAIRN_BASE_PROCESS_THREAD_PRIORITY_H_
+#define CAIRN_BASE_PROCESS_THREAD_PRIORITY_H_
 
 namespace cairn {
 
@@ -13,4 +13,4 @@ void LowerThreadPriority();
 
 }  // namespace cairn
 
-#endif  // CAIRN_BASE_THREAD_PRIORITY_H_
+#endif  // CAIRN_BASE_PROCESS_THREAD_PRIORITY_H_

@@ -1,4 +1,4 @@
-#include "base/thread_priority.h"
+#include "base/process/thread_priority.h"
 
 #include <gtest/gtest.h>
 
