@@ -25,12 +25,12 @@ Result<DecodedMedium> KeptMediaDecoder::DecodeFor(uint64_t owner, const Medium& 
 }
 
 size_t KeptMediaDecoder::kept_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return kept_bytes_;
 }
 
 std::optional<DecodedMedium> KeptMediaDecoder::Take(const Medium& medium) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
     return kept.content == medium.content && kept.decoded.kind == medium.kind;
   });
@@ -51,12 +51,13 @@ void KeptMediaDecoder::Keep(const Medium& medium, const DecodedMedium& decoded) 
   } catch (const std::bad_alloc&) {
     return;
   }
-  const std::lock_guard lock(mutex_);
-  std::erase_if(kept_, [&](const Kept& kept) {
-    const bool is_same = kept.content == medium.content;
-    if (is_same) kept_bytes_ -= kept.bytes;
-    return is_same;
-  });
+  const MutexLock lock(mutex_);
+  const auto same = std::find_if(kept_.begin(), kept_.end(),
+                                 [&](const Kept& kept) { return kept.content == medium.content; });
+  if (same != kept_.end()) {
+    kept_bytes_ -= same->bytes;
+    kept_.erase(same);
+  }
   kept_.splice(kept_.begin(), added);
   kept_bytes_ += bytes;
   while (kept_bytes_ > bytes_max_) {

@@ -16,11 +16,11 @@
 #include <cstdint>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/mutex.h"
 #include "media/decoded_medium.h"
 
 namespace cairn {
@@ -49,9 +49,9 @@ class KeptMediaDecoder final : public MediaDecoder {
 
   const std::unique_ptr<MediaDecoder> decoder_;
   const size_t bytes_max_;
-  mutable std::mutex mutex_;
-  std::list<Kept> kept_;   // newest first; guarded by mutex_
-  size_t kept_bytes_ = 0;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::list<Kept> kept_ GUARDED_BY(mutex_);  // newest first
+  size_t kept_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace cairn

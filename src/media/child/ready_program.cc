@@ -11,43 +11,43 @@ ReadyProgram::ReadyProgram(std::vector<std::string> argv, std::chrono::milliseco
 
 ReadyProgram::~ReadyProgram() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 Result<std::unique_ptr<SpawnedProgram>> ReadyProgram::Take() {
   std::unique_ptr<SpawnedProgram> program;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     program = std::move(ready_);
     wanted_ = true;
     next_start_ = std::chrono::steady_clock::now() + pause_;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (program != nullptr && program->IsRunning()) return program;
   return SpawnedProgram::Start(argv_);
 }
 
 bool ReadyProgram::has_one() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ready_ != nullptr;
 }
 
 void ReadyProgram::Run() {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   while (!stopping_) {
+    const auto now = std::chrono::steady_clock::now();
     if (!wanted_) {
-      changed_.wait(lock);
-    } else if (std::chrono::steady_clock::now() < next_start_) {
-      changed_.wait_until(lock, next_start_);
+      changed_.Wait(mutex_);
+    } else if (now < next_start_) {
+      changed_.WaitFor(mutex_, next_start_ - now);
     } else {
       wanted_ = false;
-      lock.unlock();
+      const MutexUnlock unlocked(mutex_);
       StartOne();
-      lock.lock();
     }
   }
 }
@@ -57,7 +57,7 @@ void ReadyProgram::StartOne() {
   static_cast<void>(TryWork([this] {
     auto started = SpawnedProgram::Start(argv_);
     if (!started) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ready_ = *std::move(started);
   }));
 }

@@ -11,13 +11,12 @@
 #define CAIRN_MEDIA_CHILD_READY_PROGRAM_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/result.h"
 #include "media/child/spawned_program.h"
 
@@ -44,13 +43,13 @@ class ReadyProgram {
 
   const std::vector<std::string> argv_;
   const std::chrono::milliseconds pause_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::unique_ptr<SpawnedProgram> ready_;               // guarded by mutex_
-  std::chrono::steady_clock::time_point next_start_{};  // guarded by mutex_
-  bool wanted_ = true;                                  // guarded by mutex_; one is to be started
-  bool stopping_ = false;                               // guarded by mutex_
-  std::thread thread_;                                  // last: it uses all others
+  mutable Mutex mutex_;
+  CondVar changed_;
+  std::unique_ptr<SpawnedProgram> ready_ GUARDED_BY(mutex_);
+  std::chrono::steady_clock::time_point next_start_ GUARDED_BY(mutex_) = {};
+  bool wanted_ GUARDED_BY(mutex_) = true;  // one is to be started
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // last: it uses all others
 };
 
 }  // namespace cairn
