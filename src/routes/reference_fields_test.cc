@@ -108,7 +108,7 @@ const std::vector<Field>& MessagesFields() {
   static const std::vector<Field> fields = {
       {"cache_control", R"({"type":"ephemeral"})"},
       {"container", R"("c")", Fate::kRefused},
-      {"context_management", R"({"edits":[{"type":"clear_tool_uses_20250919"}]})", Fate::kRefused},
+      {"context_management", R"({"edits":[{"type":"clear_tool_uses_20250919"}]})"},
       {"inference_geo", R"("us")", Fate::kNoEffect},
       {"max_tokens", "2"},
       {"mcp_servers", R"([{"type":"url","url":"http://x","name":"x"}])", Fate::kRefused},
@@ -187,12 +187,17 @@ TEST(ReferenceFields, ValuesThatAskNothingAreTaken) {
       EXPECT_EQ(reply->status, 200) << field.name << ": " << reply->body;
     }
   }
+  const auto status_with = [&](const std::string& edit) {
+    return client
+        .Post("/v1/messages",
+              R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":2,)"
+              R"("context_management":{"edits":[)" +
+                  edit + "]}}")
+        ->status;
+  };
   // What Claude Code sends with every request.
-  const auto edits = client.Post(
-      "/v1/messages",
-      R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":2,"context_management":)"
-      R"({"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}})");
-  EXPECT_EQ(edits->status, 200) << edits->body;
+  EXPECT_EQ(status_with(R"({"type":"clear_thinking_20251015","keep":"all"})"), 200);
+  EXPECT_EQ(status_with(R"({"type":"compact_20260112"})"), 400);
 }
 
 // Returns the text below the property of a schema, or of one of several; empty if none has it.

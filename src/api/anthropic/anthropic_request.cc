@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/anthropic/context_management.h"
 #include "api/media/media_parts.h"
 #include "api/request/answer_format.h"
 #include "api/request/reasoning_request.h"
@@ -442,6 +443,9 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
   ReadTemplateKwargs(&fields, &conversation);
   if (fields.error()) return tl::unexpected(*fields.error());
   conversation.end = PromptEnd::kUsual;
+  auto edits = ParseContextManagement(body);
+  if (!edits) return tl::unexpected(edits.error());
+  conversation.edits = *std::move(edits);
   return conversation;
 }
 

@@ -40,22 +40,6 @@ bool Lists(const Json* list, std::string_view text) {
          std::find(list->begin(), list->end(), Json(text)) != list->end();
 }
 
-// Anthropic's edits clear what the client does not want to see again. Old reasoning is left to the
-// template, which is asked for by "clear_thinking"; old results of tools are not cleared.
-void CheckEdits(const Json* management, FieldReader* fields) {
-  if (management == nullptr || !management->is_object()) return;
-  const Json* const edits = FieldReader(*management, "").Find("edits");
-  if (edits == nullptr || !edits->is_array()) return;
-  for (size_t i = 0; i < edits->size(); ++i) {
-    const Json type = (*edits)[i].is_object() ? (*edits)[i].value("type", Json()) : Json();
-    const bool known = type.is_string() && type.text().starts_with("clear_thinking");
-    if (known) continue;
-    return fields->Fail(ItemPlace("context_management.edits", i) + ".type",
-                        "'clear_thinking_20251015': this server clears nothing else by request; "
-                        "send a shorter conversation");
-  }
-}
-
 }  // namespace
 
 ApiResult<void> RefuseUnsupported(const Json& body, Reference reference) {
@@ -74,7 +58,6 @@ ApiResult<void> RefuseUnsupported(const Json& body, Reference reference) {
                 "without 'message.output_text.logprobs': responses have no log-probabilities "
                 "here; /v1/chat/completions has them");
   }
-  if (reference == Reference::kMessages) CheckEdits(fields.Find("context_management"), &fields);
   if (fields.error()) return tl::unexpected(*fields.error());
   return {};
 }

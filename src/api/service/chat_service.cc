@@ -102,6 +102,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
     chat.other_parsers.push_back(ParserOf(options_, format, prompt->prefilled()));
   }
   chat.marks = prompt->shape.marks;
+  chat.edits = prompt->edits;
   chat.log = options_.prompt.log;
   if (request.reuse) {
     chat.on_call = [order = prompts_.key_order(), name_space](std::string_view name,
