@@ -1,14 +1,12 @@
 #include "api/anthropic/anthropic.h"
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <utility>
 
 #include "api/anthropic/anthropic_request.h"
 #include "api/anthropic/context_management.h"
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "chat/text/limited_json.h"
 
 namespace cairn {
@@ -92,9 +90,7 @@ std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
 // request's are ignored.
 std::string SignatureOf(std::string_view thinking) {
   const Bits128 hash = Hash128(thinking.data(), thinking.size());
-  std::array<char, 33> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
-  return digits.data();
+  return HexText(hash.high) + HexText(hash.low);
 }
 
 Json ThinkingBlock(const std::string& thinking, const std::string& signature) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "chat/parse/answer_parser.h"
 #include "engine/embed/embedding_architectures.h"
 
@@ -61,12 +62,7 @@ std::string QuantizationOf(std::string_view description) {
 // would have to be read for that.
 std::string DigestOf(const std::string& text) {
   std::string digest;
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx",
-                  static_cast<unsigned long long>(Hash64(text, seed)));
-    digest += digits.data();
-  }
+  for (uint64_t seed = 1; seed <= 4; ++seed) digest += HexText(Hash64(text, seed));
   return digest;
 }
 
