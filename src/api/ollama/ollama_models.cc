@@ -245,14 +245,14 @@ ApiResult<std::string> OllamaShowBody(const ChatService& service, const ServedMo
                  {"modified_at", OllamaTime(served.started_unix_s)}});
 }
 
-ApiResult<std::string> OllamaPullBody(const ServedModel& served, std::string_view body) {
-  const auto name = OllamaModelIn(body);
-  if (!name) return tl::unexpected(name.error());
-  if (const auto there = CheckOllamaModel(served, *name); !there) {
-    ApiError error = there.error();
-    error.message +=
-        ", and downloads none by request; start it with the model: cairn serve -hf "
-        "USER/REPOSITORY";
+ApiResult<std::string> OllamaPullBody(ApiResult<void> there) {
+  if (!there) {
+    ApiError error = std::move(there.error());
+    if (error.status == 404) {
+      error.message +=
+          ", and downloads none by request; start it with the model: cairn serve -hf "
+          "USER/REPOSITORY";
+    }
     return tl::unexpected(std::move(error));
   }
   return ToText({{"status", "success"}}) + "\n";
