@@ -31,9 +31,8 @@ void RefuseOthers(const Json& object, std::initializer_list<std::string_view> kn
 
 // Reads {"type": one of `units`, "value": a number} and returns which of them it is. An absent one
 // leaves `value` and is the first.
-size_t ReadAmount(const std::string& place, const char* name,
-                  const std::vector<std::string>& units, int64_t least, size_t* value,
-                  FieldReader* fields) {
+size_t ReadAmount(const std::string& place, const char* name, const std::vector<std::string>& units,
+                  int64_t least, size_t* value, FieldReader* fields) {
   const Json* const amount = fields->Find(name);
   if (amount == nullptr) return 0;
   std::string expected = "an object with a 'value' and the 'type' '" + units.front() + "'";
@@ -72,8 +71,8 @@ void ReadClearToolUses(const Json& edit, const std::string& place, FieldReader* 
                {"type", "trigger", "keep", "clear_at_least", "exclude_tools", "clear_tool_inputs"},
                fields);
   ContextEdits::ToolUses uses;
-  uses.counts_uses = ReadAmount(place, "trigger", {"input_tokens", "tool_uses"}, 1,
-                                &uses.trigger, fields) == 1;
+  uses.counts_uses =
+      ReadAmount(place, "trigger", {"input_tokens", "tool_uses"}, 1, &uses.trigger, fields) == 1;
   ReadAmount(place, "keep", {"tool_uses"}, 0, &uses.keep, fields);
   ReadAmount(place, "clear_at_least", {"input_tokens"}, 0, &uses.clear_at_least, fields);
   ReadNames("exclude_tools", "a list of at most 1000 names of tools", fields, &uses.excluded);

@@ -2,7 +2,8 @@
 // are cleared before the prompt is made (api/prompt/context_editor.h), and what was cleared.
 //
 //   {"edits": [{"type": "clear_thinking_20251015", "keep": {"type": "thinking_turns", "value": 2}},
-//              {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value": …},
+//              {"type": "clear_tool_uses_20250919", "trigger": {"type": "input_tokens", "value":
+//              …},
 //               "keep": {"type": "tool_uses", "value": 3}, "clear_at_least": {…},
 //               "exclude_tools": ["memory"], "clear_tool_inputs": false}]}
 //

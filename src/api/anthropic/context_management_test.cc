@@ -155,6 +155,12 @@ class ClearedToolUsesTest : public ApiTest {
     EXPECT_TRUE(counted.has_value()) << counted.error().message;
     return counted ? Json::parse(*counted) : Json();
   }
+  // An edit that six uses trigger, and five do not.
+  std::string AtSixUses() {
+    const int five = Count(Fields(5, ""))["input_tokens"].get<int>();
+    const int six = Count(Fields(6, ""))["input_tokens"].get<int>();
+    return AboveTokens((five + six) / 2);
+  }
   static int PromptTokens(const Json& answer) {
     const Json& usage = answer["usage"];
     return usage["input_tokens"].get<int>() + usage["cache_read_input_tokens"].get<int>();
@@ -164,19 +170,18 @@ class ClearedToolUsesTest : public ApiTest {
 TEST_F(ClearedToolUsesTest, AnAnswerTellsWhatWasCleared) {
   const Json whole = Answer(Fields(6, ""));
   EXPECT_FALSE(whole.contains("context_management"));
-  const Json cleared = Answer(Fields(6, AboveTokens(2200)));
+  const Json cleared = Answer(Fields(6, AtSixUses()));
   const Json applied = cleared["context_management"]["applied_edits"];
   ASSERT_EQ(applied.size(), 1u) << cleared;
   EXPECT_EQ(applied[0]["type"], "clear_tool_uses_20250919");
   EXPECT_EQ(applied[0]["cleared_tool_uses"], 4);
   EXPECT_EQ(applied[0]["cleared_input_tokens"].get<int>(),
             PromptTokens(whole) - PromptTokens(cleared));
-  EXPECT_EQ(Answer(Fields(2, AboveTokens(2200)))["context_management"]["applied_edits"],
-            Json::array());
+  EXPECT_EQ(Answer(Fields(2, AtSixUses()))["context_management"]["applied_edits"], Json::array());
 }
 
 TEST_F(ClearedToolUsesTest, AStreamTellsItAtItsEnd) {
-  auto chat = StartMessages(Fields(6, AboveTokens(2200)));
+  auto chat = StartMessages(Fields(6, AtSixUses()));
   ASSERT_TRUE(chat.has_value());
   MessageStream stream(std::move(*chat), kIdentity);
   std::string events;
@@ -192,9 +197,9 @@ TEST_F(ClearedToolUsesTest, AStreamTellsItAtItsEnd) {
 
 TEST_F(ClearedToolUsesTest, CountedTokensAreThoseOfThePromptAndOfTheOriginal) {
   const int original = Count(Fields(6, ""))["input_tokens"].get<int>();
-  const Json counted = Count(Fields(6, AboveTokens(2200)));
+  const Json counted = Count(Fields(6, AtSixUses()));
   EXPECT_EQ(counted["context_management"]["original_input_tokens"].get<int>(), original);
-  EXPECT_EQ(counted["input_tokens"].get<int>(), PromptTokens(Answer(Fields(6, AboveTokens(2200)))));
+  EXPECT_EQ(counted["input_tokens"].get<int>(), PromptTokens(Answer(Fields(6, AtSixUses()))));
   EXPECT_LT(counted["input_tokens"].get<int>(), original - 1000);
   EXPECT_FALSE(Count(Fields(6, "")).contains("context_management"));
   EXPECT_FALSE(CountTokensBody(service_, Fields(1, Edit(R"("keep":1)")), 0).has_value());

@@ -51,10 +51,10 @@ struct ContextEditor::Sizes {
 };
 
 struct ContextEditor::ToolUse {
-  size_t result = 0;            // its message
-  ToolCall* call = nullptr;     // whose input is cleared too; null: it stays
+  size_t result = 0;         // its message
+  ToolCall* call = nullptr;  // whose input is cleared too; null: it stays
   bool clears_result = false;
-  size_t tokens = 0;            // what clearing it saves
+  size_t tokens = 0;  // what clearing it saves
 };
 
 std::vector<ContextEditor::ReasonedTurn> ContextEditor::ReasonedTurns(
@@ -69,8 +69,8 @@ std::vector<ContextEditor::ReasonedTurn> ContextEditor::ReasonedTurns(
   return turns;
 }
 
-size_t ContextEditor::ReasoningKeptFrom(const std::vector<ReasonedTurn>& turns, std::optional<size_t> kept,
-                         size_t end) {
+size_t ContextEditor::ReasoningKeptFrom(const std::vector<ReasonedTurn>& turns,
+                                        std::optional<size_t> kept, size_t end) {
   if (!kept) return 0;
   const auto behind = std::partition_point(
       turns.begin(), turns.end(), [end](const ReasonedTurn& turn) { return turn.first < end; });
@@ -135,7 +135,7 @@ std::vector<ContextEditor::ToolUse> ContextEditor::FindUses(NamespaceId name_spa
   const size_t placeholder = sizes_->OfText(name_space, kClearedResult);
   const size_t no_input = sizes_->OfText(name_space, kNoInput);
   std::vector<ToolUse> uses;
-  std::map<std::string_view, ToolCall*> calls;    // by id
+  std::map<std::string_view, ToolCall*> calls;     // by id
   std::map<std::string_view, ToolCall*> answered;  // those with a result
   for (size_t i = 0; i < conversation->messages.size(); ++i) {
     Message& message = conversation->messages[i];

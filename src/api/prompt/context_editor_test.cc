@@ -53,10 +53,10 @@ class ContextEditorTest : public ::testing::Test {
     Message call{.role = Role::kAssistant};
     call.tool_calls.push_back({id, tool, R"({"path": "file )" + std::to_string(number) + "\"}"});
     talk->messages.push_back(call);
-    talk->messages.push_back({.role = Role::kTool,
-                              .content = "result " + std::to_string(number) + ": " +
-                                         std::string(bytes, 'r'),
-                              .tool_call_id = id});
+    talk->messages.push_back(
+        {.role = Role::kTool,
+         .content = "result " + std::to_string(number) + ": " + std::string(bytes, 'r'),
+         .tool_call_id = id});
   }
   static Conversation WithUses(size_t uses, const ContextEdits::ToolUses& wish) {
     Conversation talk = Begun();
@@ -261,8 +261,7 @@ TEST_F(ContextEditorTest, AClearedResultLosesItsMedia) {
     Use(i, 300, &talk);
     Message& result = talk.messages.back();
     result.content = "";
-    AppendMarker(FakeImage(64, 64, "picture " + std::to_string(i)), &result.content,
-                 &result.media);
+    AppendMarker(FakeImage(64, 64, "picture " + std::to_string(i)), &result.content, &result.media);
   }
   talk.edits.tool_uses = AboveUses(2, 1);
   const auto applied = editor.Apply(0, &talk);
@@ -324,7 +323,7 @@ TEST_F(ShownReasoningTest, ReasoningStaysInTheNewestTurnsThatHaveSome) {
 TEST_F(ShownReasoningTest, OnlyReasoningThatIsInThePromptCountsTowardsATrigger) {
   Conversation talk = Reasoned(3);
   const size_t all = PromptTokens(talk);
-  talk.edits.tool_uses = {.trigger = all - 100, .keep = 1};
+  talk.edits.tool_uses = {.trigger = all - 300, .keep = 1};
   Conversation kept = talk;
   EXPECT_EQ(Apply(&kept).tool_uses, 2u);
   talk.edits.reasoning_turns = 1;

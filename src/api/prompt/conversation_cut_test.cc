@@ -137,7 +137,8 @@ TEST_F(ConversationCutTest, CutsMoreWhereItIsAskedTo) {
   Conversation loose = Begun();
   for (size_t i = 0; i < 9; ++i) AddTurn(i, &loose);
   Conversation tight = loose;
-  EXPECT_LT(cut_.Apply(0, &loose).dropped, cut_.Apply(0, &tight, ConversationCut::kTightest).dropped);
+  EXPECT_LT(cut_.Apply(0, &loose).dropped,
+            cut_.Apply(0, &tight, ConversationCut::kTightest).dropped);
   Conversation only_system = Begun();
   EXPECT_EQ(cut_.Apply(0, &only_system, ConversationCut::kTightest).dropped, 0u);
 }

@@ -135,8 +135,8 @@ size_t MessageSizes::OfTools(NamespaceId name_space, const Tools& tools) const {
   const auto with = RenderedTokens(*engine_, *template_, offered);
   const auto without = RenderedTokens(*engine_, *template_, Talk(0, 0));
   const bool measured = with && without && *with > *without;
-  const size_t size = measured ? *with - *without
-                               : OfText(name_space, tools.text()) * kToolsPercent / 100;
+  const size_t size =
+      measured ? *with - *without : OfText(name_space, tools.text()) * kToolsPercent / 100;
   kept_.Keep(std::move(key), size, 0);
   return size;
 }
