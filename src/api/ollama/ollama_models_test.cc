@@ -104,8 +104,7 @@ TEST_F(OllamaModels, OnlyModelsThatAreThereArePulled) {
                                : ApiResult<void>(tl::unexpected(name.error())));
   };
   EXPECT_EQ(*pull(R"({"model":"my-model"})"), "{\"status\":\"success\"}\n");
-  EXPECT_EQ(*pull(R"({"name":"my-model:latest"})"),
-            "{\"status\":\"success\"}\n");
+  EXPECT_EQ(*pull(R"({"name":"my-model:latest"})"), "{\"status\":\"success\"}\n");
   const auto refused = pull(R"({"model":"llama3"})");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().status, 404);

@@ -126,8 +126,8 @@ Status ApplyControlVector(const ControlVector& vector, const LlamaOptions& optio
 std::string ControlVectorFact(const ControlVector& vector, const LlamaOptions& options) {
   if (vector.empty()) return "";
   const uint64_t hash = Hash64(vector.rows.data(), vector.rows.size() * sizeof(float));
-  return HexText(hash) + " in layers " + std::to_string(options.control_layer_first) +
-         " to " + std::to_string(options.control_layer_last);
+  return HexText(hash) + " in layers " + std::to_string(options.control_layer_first) + " to " +
+         std::to_string(options.control_layer_last);
 }
 
 }  // namespace cairn
