@@ -189,7 +189,7 @@ TEST_F(ClearedToolUsesTest, AStreamTellsItAtItsEnd) {
   }
   const size_t delta = events.find("event: message_delta");
   ASSERT_NE(delta, std::string::npos);
-  EXPECT_EQ(events.find("context_management"),
+  EXPECT_EQ(events.find("\"context_management"),
             events.find(R"("context_management":{"applied_edits":[{"type":)"
                         R"("clear_tool_uses_20250919","cleared_tool_uses":4,)",
                         delta));
@@ -209,7 +209,8 @@ TEST_F(ClearedToolUsesTest, CountedTokensAreThoseOfThePromptAndOfTheOriginal) {
 TEST_F(ClearedToolUsesTest, BetweenTwoStepsEachTurnReusesTheOneBefore) {
   int steps = 0;
   int cleared = 0;
-  for (int uses = 1; uses <= 40; ++uses) {
+  // Of more uses even what is left of them would exceed the trigger.
+  for (int uses = 1; uses <= 12; ++uses) {
     const Json answer = Answer(Fields(uses, AboveTokens(2600)));
     EXPECT_LE(PromptTokens(answer), 2600 + uses);
     const Json applied = answer["context_management"]["applied_edits"];
@@ -222,8 +223,8 @@ TEST_F(ClearedToolUsesTest, BetweenTwoStepsEachTurnReusesTheOneBefore) {
     }
     cleared = now;
   }
-  EXPECT_GE(steps, 5);
-  EXPECT_GE(cleared, 34);
+  EXPECT_GE(steps, 3);
+  EXPECT_GE(cleared, 9);
 }
 
 TEST_F(ClearedToolUsesTest, AConversationThatIsTooLongFitsOnceItsResultsAreCleared) {

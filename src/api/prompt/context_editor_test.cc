@@ -139,7 +139,8 @@ TEST_F(ContextEditorTest, ATriggerInTokensIsThatOfThePromptWithWhatIsClearedAlre
   constexpr size_t kTrigger = 4000;
   size_t steps = 0;
   size_t cleared = 0;
-  for (size_t uses = 1; uses <= 60; ++uses) {
+  // Of more uses even what is left of them would exceed it.
+  for (size_t uses = 1; uses <= 20; ++uses) {
     const Conversation whole = WithUses(uses, {.trigger = kTrigger, .keep = 2});
     Conversation talk = whole;
     const AppliedEdits applied = Apply(&talk);
@@ -343,7 +344,7 @@ TEST_F(HiddenReasoningTest, ReasoningThatTheTemplateLeavesOutIsNeitherCountedNor
   EXPECT_EQ(applied.reasoning_turns, 0u);
   EXPECT_EQ(applied.reasoning_tokens, 0u);
   Conversation counted = Reasoned(3);
-  counted.edits.tool_uses = {.trigger = PromptTokens(counted) + 100, .keep = 1};
+  counted.edits.tool_uses = {.trigger = PromptTokens(counted) + 200, .keep = 1};
   EXPECT_EQ(Apply(&counted).tool_uses, 0u);
   // In a loop of calls the template shows it.
   Conversation loop = Reasoned(3);

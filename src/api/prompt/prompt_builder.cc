@@ -375,6 +375,9 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;
   explained.has_tools = !prompt.tools.empty();
+  for (const ClientMark& mark : prompt.shape.marks) {
+    explained.marked_tokens = std::max(explained.marked_tokens, mark.position);
+  }
   if (engine_->traits().grid_tokens > 0) explained.grid_tokens = engine_->traits().grid_tokens;
   explained.text = std::move(prompt.text.text);
   return explained;
