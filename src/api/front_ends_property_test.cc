@@ -449,7 +449,17 @@ const std::vector<std::string> kMessages = {
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":
         "text","text":"r"}],"is_error":false}]}],"tools":[{"name":"f","description":"d",
         "input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}],
-        "tool_choice":{"type":"auto"}})"};
+        "tool_choice":{"type":"auto"}})",
+    R"({"max_tokens":4,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[
+        {"type":"tool_use","id":"t1","name":"f","input":{"a":1}}]},{"role":"user","content":[
+        {"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":
+        "g"},{"type":"text","text":"a result that is longer than what is put in its place"}]}]}],
+        "tools":[{"name":"f","input_schema":{}},{"name":"g","input_schema":{},"defer_loading":true},
+        {"type":"web_search_20250305","name":"w"}],"context_management":{"edits":[{"type":
+        "clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}},{"type":
+        "clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":
+        "tool_uses","value":0},"clear_at_least":{"type":"input_tokens","value":1},"exclude_tools":[
+        "x"],"clear_tool_inputs":true}]}})"};
 
 const std::vector<std::string> kResponses = {
     R"({"input":"hi","instructions":"i","max_output_tokens":4,"temperature":1,"stream":true,

@@ -189,10 +189,9 @@ TEST(ReferenceFields, ValuesThatAskNothingAreTaken) {
   }
   const auto status_with = [&](const std::string& edit) {
     return client
-        .Post("/v1/messages",
-              R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":2,)"
-              R"("context_management":{"edits":[)" +
-                  edit + "]}}")
+        .Post("/v1/messages", R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":2,)"
+                              R"("context_management":{"edits":[)" +
+                                  edit + "]}}")
         ->status;
   };
   // What Claude Code sends with every request.

@@ -32,7 +32,8 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
                                       const std::function<bool()>& gone);
 
 // Returns {"input_tokens": N} for the body of a count_tokens request: the tokens of the complete
-// prompt; with `context_management`, those without its edits too. `gone`: whether the client has left; its media are not decoded then.
+// prompt; with `context_management`, those without its edits too. `gone`: whether the client has
+// left; its media are not decoded then.
 ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
                                        NamespaceId name_space,
                                        const std::function<bool()>& gone = {});

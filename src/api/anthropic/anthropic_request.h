@@ -4,8 +4,7 @@
 //   messages[i].role "system"          -> a system message, where it stands
 //   user: tool_result, …, text, …      -> a tool message for each result, then a user message
 //   assistant: thinking, text, tool_use -> one assistant message with reasoning, text and calls
-//   tools[i] {name, input_schema}      -> OpenAI's form; a tool without a schema is the service's
-//                                         own (web search, …) and is left out
+//   tools                              -> OpenAI's form (api/anthropic/anthropic_tools.h)
 //   output_config.format               -> the grammar of the answer's text, as of
 //   `response_format`;
 //                                         `output_format` is its older name

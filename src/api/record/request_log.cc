@@ -263,13 +263,14 @@ Json RequestRecord::Told() const {
   const std::lock_guard lock(log_->mutex_);
   Json told = explains_ && report_ ? ReportJson(Detail::kAll) : Json(nullptr);
   if (!loosened_.empty()) told["loosened"] = loosened_;
+  if (!left_out_.empty()) told["left_out"] = left_out_;
   return told;
 }
 
 bool RequestRecord::Tells(bool explain) {
   const std::lock_guard lock(log_->mutex_);
   explains_ = explain;
-  return explain || !loosened_.empty();
+  return explain || !loosened_.empty() || !left_out_.empty();
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {

@@ -51,7 +51,7 @@ class RequestRecord {
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
   // Returns the `cairn` object of the answer: the explanation if it was asked for, and what was
-  // loosened. Null before the request has a slot.
+  // loosened or left out. Null before the request has a slot.
   Json Told() const;
   // Whether the answer has a `cairn` object. `explain`: the request asked for it.
   bool Tells(bool explain);

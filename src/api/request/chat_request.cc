@@ -433,6 +433,13 @@ ApiResult<Tools> ReadChatTools(FieldReader* fields) {
     if (!name) return tl::unexpected(name.error());
     wrapped.push_back({{"type", "function"}, {"function", (*functions)[i]}});
   }
+  for (size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
+    const Json type = (*tools)[i].is_object() ? (*tools)[i].value("type", Json()) : Json();
+    if (!type.is_string() || type == "function") continue;
+    return tl::unexpected(FieldError(ItemPlace("tools", i) + ".type",
+                                     "'function': this server runs no tools of its own, and only "
+                                     "/v1/responses has custom ones"));
+  }
   if (functions == nullptr) wrapped = *list;
   auto made = Tools::Make(std::move(wrapped));
   if (!made) return tl::unexpected(ToApiError(made.error()));

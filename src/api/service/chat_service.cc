@@ -74,6 +74,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
   LogLeftOut(request.conversation);
+  const std::vector<std::string> left_out = request.conversation.left_out;
   prompts_.Adapt(&request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);

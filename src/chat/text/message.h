@@ -93,11 +93,11 @@ inline bool IsOff(const ReasoningWish& wish) {
 struct ContextEdits {
   // Clears the results of the oldest tool uses, all but the newest `keep`.
   struct ToolUses {
-    size_t trigger = 100'000;     // nothing is cleared up to so many
-    bool counts_uses = false;     // `trigger` is in uses; otherwise in tokens of the prompt
-    size_t keep = 3;              // uses
-    size_t clear_at_least = 0;    // tokens; a step that clears fewer is not made
-    bool clears_inputs = false;   // of the cleared uses too, of all tools
+    size_t trigger = 100'000;    // nothing is cleared up to so many
+    bool counts_uses = false;    // `trigger` is in uses; otherwise in tokens of the prompt
+    size_t keep = 3;             // uses
+    size_t clear_at_least = 0;   // tokens; a step that clears fewer is not made
+    bool clears_inputs = false;  // of the cleared uses too, of all tools
     std::vector<std::string> cleared_inputs = {};  // or of these
     std::vector<std::string> excluded = {};        // tools whose uses stay and do not count
   };
@@ -119,6 +119,9 @@ struct Conversation {
   // service that wrote them can use them; each once.
   std::vector<std::string> left_out = {};
   Tools tools = {};
+  // Tools whose definitions a message shows: they may be called too, and are not in the prompt's
+  // list.
+  Tools loaded_tools = {};
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty if there are none
   ReasoningWish reasoning = {};
