@@ -132,6 +132,17 @@ constexpr std::array kFields = {"messages",
                                 "tools",
                                 "parameters",
                                 "input_schema",
+                                "defer_loading",
+                                "execution",
+                                "context_management",
+                                "edits",
+                                "trigger",
+                                "keep",
+                                "value",
+                                "exclude_tools",
+                                "prompt_cache_options",
+                                "prompt_cache_breakpoint",
+                                "ttl",
                                 "tool_choice",
                                 "chat_template_kwargs",
                                 "response_format",
@@ -469,7 +480,16 @@ const std::vector<std::string> kResponses = {
         "call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c",
         "output":"o"}],"tools":[{"type":"function","name":"f","description":"d","parameters":
         {"type":"object"}},{"type":"namespace","name":"n","tools":[{"type":"function","name":
-        "g"}]}],"tool_choice":"auto"})"};
+        "g"}]}],"tool_choice":"auto"})",
+    R"({"input":[{"role":"user","content":[{"type":"input_text","text":"q","prompt_cache_breakpoint":
+        {"mode":"explicit","ttl":"30m"}}]},{"type":"tool_search_call","call_id":"s","execution":
+        "client","arguments":{"a":1}},{"type":"tool_search_output","call_id":"s","execution":
+        "client","tools":[{"type":"function","name":"h","defer_loading":true}]},{"type":
+        "custom_tool_call","call_id":"c","name":"p","input":"x"},{"type":"custom_tool_call_output",
+        "call_id":"c","output":"o"}],"tools":[{"type":"tool_search","execution":"client",
+        "parameters":{}},{"type":"custom","name":"p","format":{"type":"grammar","syntax":"lark",
+        "definition":"d"}},{"type":"web_search"}],"prompt_cache_key":"k","prompt_cache_options":
+        {"mode":"implicit","ttl":"12h"},"prompt_cache_retention":"24h"})"};
 
 const std::vector<std::string> kOllamaChats = {
     R"({"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"hi",

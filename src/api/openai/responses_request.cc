@@ -78,6 +78,8 @@ ApiResult<void> ReadItemContent(const Json& item, const std::string& item_place,
   }
   for (size_t i = 0; i < content->size(); ++i) {
     auto added = AddPart((*content)[i], ItemPlace(place, i), media, left_out, message);
+    const bool last = i + 1 == content->size();
+    if (added) added = AddBreakpoint((*content)[i], ItemPlace(place, i), last, &message->marks);
     if (!added) return added;
   }
   return {};
@@ -456,6 +458,9 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   const auto explain = ParseExplain(body);
   if (!explain) return tl::unexpected(explain.error());
   chat.options.explain = *explain;
+  auto hints = ParseCacheHints(body);
+  if (!hints) return tl::unexpected(hints.error());
+  chat.options.cache = *std::move(hints);
   fields.Bool("return_progress", &chat.options.progress);
   fields.Bool("timings_per_token", &chat.options.timings_per_token);
   chat.params = defaults;

@@ -143,6 +143,33 @@ TEST(ResponsesStream, AFailureIsTheLastEventAndNoAnswer) {
   EXPECT_EQ(body.error().status, 500);
 }
 
+TEST_F(ResponsesTest, AnExplanationTellsTheKeyOfTheCacheAndWhatIsKept) {
+  const auto told = [&](const std::string& fields) {
+    const auto request = ParseResponsesRequest(
+        Body(R"({"instructions":")" + std::string(600, 's') + R"(","input":")" +
+             std::string(300, 'x') + R"(","max_output_tokens":4,"cairn":{"explain":true})" +
+             fields + "}"),
+        GenerationParams{});
+    EXPECT_TRUE(request.has_value());
+    auto chat = service_.Start(request->chat, 0);
+    EXPECT_TRUE(chat.has_value());
+    RequestLog log;
+    auto record =
+        log.Begin({"resp_1", "/v1/responses", 0, 0}, std::move(chat->explained), &engine_);
+    Watch(record, chat->generation.get());
+    chat->record = record;
+    return Collect(std::move(*chat))["cairn"];
+  };
+  const Json plain = told("");
+  EXPECT_FALSE(plain.contains("prompt_cache_key"));
+  EXPECT_FALSE(plain.contains("marked_tokens"));
+  const Json kept = told(R"(,"prompt_cache_key":"session","prompt_cache_retention":"24h")");
+  EXPECT_EQ(kept["prompt_cache_key"], "session");
+  EXPECT_GT(kept["marked_tokens"].get<int>(), 900);
+  EXPECT_GT(kept["kept_tokens"].get<int>(), 600);
+  EXPECT_LE(kept["kept_tokens"].get<int>(), kept["marked_tokens"].get<int>());
+}
+
 TEST_F(ResponsesTest, AnExplanationIsInTheLastEventsResponse) {
   const auto request = ParseResponsesRequest(
       Body(R"({"input":"What is a cairn?","max_output_tokens":4,"cairn":{"explain":true}})"),

@@ -148,6 +148,9 @@ RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt promp
       begun_(std::move(begun)),
       engine_(engine),
       loosened_(prompt.loosened),
+      left_out_(prompt.left_out),
+      cache_key_(prompt.cache_key),
+      marked_tokens_(prompt.marked_tokens),
       prompt_(std::move(prompt)) {}
 
 void RequestRecord::OnReport(const ReuseReport& report) {
@@ -208,6 +211,11 @@ Json RequestRecord::ReportJson(Detail detail) const {
                           {"class", CheckpointClassName(report.checkpoint->checkpoint_class)}};
     if (report.checkpoint->age_ms)
       told["checkpoint"]["age_ms"] = std::round(*report.checkpoint->age_ms);
+  }
+  if (!cache_key_.empty()) told["prompt_cache_key"] = cache_key_;
+  if (marked_tokens_ > 0) {
+    told["marked_tokens"] = marked_tokens_;
+    told["kept_tokens"] = cost_.kept_tokens;
   }
   if (detail == Detail::kAll && !explanation_.messages.empty()) {
     told["messages"] = MessagesJson(explanation_.messages);

@@ -74,6 +74,9 @@ class RequestRecord {
   const Begun begun_;
   const Engine* const engine_;
   const std::vector<std::string> loosened_;
+  const std::vector<std::string> left_out_;
+  const std::string cache_key_;
+  const size_t marked_tokens_;
   // The rest is guarded by the log's mutex.
   ExplainedPrompt prompt_;  // released once it is explained
   bool explains_ = true;

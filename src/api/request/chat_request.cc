@@ -97,6 +97,10 @@ void ReadContent(FieldReader* fields, const std::string& place, MediaReader* med
   for (size_t i = 0; i < value->size() && !fields->error(); ++i) {
     const std::string field = name + "[" + std::to_string(i) + "]";
     ReadPart((*value)[i], field, place + "." + field, fields, media, message, left_out);
+    if (fields->error()) return;
+    const bool last = i + 1 == value->size();
+    auto marked = AddBreakpoint((*value)[i], place + "." + field, last, &message->marks);
+    if (!marked) return fields->Fail(std::move(marked.error()));
   }
 }
 

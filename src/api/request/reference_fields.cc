@@ -14,9 +14,12 @@ struct Unsupported {
   const char* why = "";
 };
 
-constexpr std::array<Unsupported, 10> kUnsupported = {{
+constexpr std::array<Unsupported, 15> kUnsupported = {{
     {Reference::kChat, "audio", "this server's answers are texts"},
     {Reference::kChat, "web_search_options", "this server searches nothing; offer a tool for it"},
+    {Reference::kChat, "moderation", "this server moderates nothing"},
+    {Reference::kResponses, "moderation", "this server moderates nothing"},
+    {Reference::kResponses, "background_options", "a request is answered while its client waits"},
     {Reference::kResponses, "background", "a request is answered while its client waits"},
     {Reference::kResponses, "conversation", "continue a response by 'previous_response_id'"},
     {Reference::kResponses, "prompt", "this server stores no prompts; send 'instructions'"},
@@ -24,6 +27,9 @@ constexpr std::array<Unsupported, 10> kUnsupported = {{
      "this server shortens no conversation by request; send a shorter one"},
     {Reference::kResponses, "top_logprobs",
      "responses have no log-probabilities here; /v1/chat/completions has them"},
+    {Reference::kMessages, "compaction",
+     "this server makes no summaries of its own; ask for one in a message"},
+    {Reference::kMessages, "thread", "this server keeps no conversations; send all messages"},
     {Reference::kMessages, "container", "this server runs no code; offer a tool for it"},
     {Reference::kMessages, "mcp_servers",
      "this server connects to no others; let the client call their tools"},

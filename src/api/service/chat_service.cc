@@ -76,6 +76,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   LogLeftOut(request.conversation);
   const std::vector<std::string> left_out = request.conversation.left_out;
   prompts_.Adapt(&request.conversation);
+  if (request.reuse) MarkToKeep(request.options.cache, &request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);
   if (!scripted) return tl::unexpected(scripted.error());
@@ -128,6 +129,8 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));
   chat.explained = prompts_.Explain(*std::move(prompt));
   chat.explained.loosened.assign(request.loosened.begin(), request.loosened.end());
+  chat.explained.left_out = left_out;
+  chat.explained.cache_key = request.options.cache.key;
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   chat.generation = *std::move(submitted);
