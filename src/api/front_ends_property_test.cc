@@ -481,9 +481,9 @@ const std::vector<std::string> kResponses = {
         "output":"o"}],"tools":[{"type":"function","name":"f","description":"d","parameters":
         {"type":"object"}},{"type":"namespace","name":"n","tools":[{"type":"function","name":
         "g"}]}],"tool_choice":"auto"})",
-    R"({"input":[{"role":"user","content":[{"type":"input_text","text":"q","prompt_cache_breakpoint":
-        {"mode":"explicit","ttl":"30m"}}]},{"type":"tool_search_call","call_id":"s","execution":
-        "client","arguments":{"a":1}},{"type":"tool_search_output","call_id":"s","execution":
+    R"({"input":[{"role":"user","content":[{"type":"input_text","text":"q",
+        "prompt_cache_breakpoint":{"mode":"explicit","ttl":"30m"}}]},
+        {"type":"tool_search_call","call_id":"s","execution":"client","arguments":{"a":1}},{"type":"tool_search_output","call_id":"s","execution":
         "client","tools":[{"type":"function","name":"h","defer_loading":true}]},{"type":
         "custom_tool_call","call_id":"c","name":"p","input":"x"},{"type":"custom_tool_call_output",
         "call_id":"c","output":"o"}],"tools":[{"type":"tool_search","execution":"client",

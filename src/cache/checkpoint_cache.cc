@@ -34,7 +34,7 @@ bool AlwaysKept(const Placement& placement, const std::vector<Placement>& all) {
   }
 }
 
-// What is kept for longer was pinned by hand.
+// A checkpoint that is kept for longer was pinned by hand.
 constexpr double kMarkMsMax = 366.0 * 24 * 3600 * 1000;
 
 // Ends the protection of other checkpoints that clients' marks keep, until `entry` fits beside the

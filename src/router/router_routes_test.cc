@@ -300,12 +300,8 @@ TEST_F(RouterRoutes, AnEmptyRequestOfOllamasUnloadsItsModel) {
   EXPECT_EQ(Json::parse(reply.body)["done_reason"].text(), "unload");
   EXPECT_EQ(reply.Header("Content-Type"), "application/x-ndjson");
   EXPECT_NE(StatusOf("qwen"), "loaded");
-  // One that is not loaded stays so.
-  const HttpReply whole =
-      Post("/api/chat", R"({"model":"gemma","keep_alive":"0s","stream":false})");
-  EXPECT_EQ(whole.status, 200);
-  EXPECT_EQ(whole.Header("Content-Type"), "application/json");
-  EXPECT_EQ(StatusOf("gemma"), "unloaded");
+  EXPECT_EQ(Post("/api/chat", R"({"model":"gemma","keep_alive":"0s"})").status, 200);
+  EXPECT_EQ(StatusOf("gemma"), "unloaded") << "one that is not loaded stays so";
 }
 
 TEST_F(RouterRoutes, OnlyAdminsUnloadThroughOllamasApiWhereThereAreKeys) {

@@ -65,7 +65,8 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-// What the blocks of a message are read with. All may be null: then it has no media, or no tools.
+// The blocks of a message are read with these. Either may be null: it has no media then, or no
+// tools.
 struct BlockReader {
   MediaReader* media = nullptr;
   AnthropicTools* tools = nullptr;

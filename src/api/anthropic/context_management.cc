@@ -10,11 +10,11 @@
 namespace cairn {
 namespace {
 
-constexpr const char* kField = "context_management";
+constexpr const char* kManagement = "context_management";
 constexpr const char* kClearThinking = "clear_thinking_20251015";
 constexpr const char* kClearToolUses = "clear_tool_uses_20250919";
 constexpr int64_t kValueMax = int64_t{1} << 40;
-constexpr size_t kNamesMax = 1000;
+constexpr size_t kToolNamesMax = 1000;
 
 // Fails if the object has another field.
 void RefuseOthers(const Json& object, std::initializer_list<std::string_view> known,
@@ -58,7 +58,7 @@ void ReadNames(const char* name, const char* expected, FieldReader* fields,
                std::vector<std::string>* names) {
   const Json* const list = fields->Find(name);
   if (list == nullptr) return;
-  if (!list->is_array() || list->size() > kNamesMax) return fields->Fail(name, expected);
+  if (!list->is_array() || list->size() > kToolNamesMax) return fields->Fail(name, expected);
   for (const Json& one : *list) {
     if (!one.is_string()) return fields->Fail(name, expected);
     names->push_back(one.text());
@@ -128,10 +128,10 @@ ApiResult<void> ReadEdit(const Json& edit, const std::string& place, std::vector
 
 ApiResult<ContextEdits> ParseContextManagement(const Json& body) {
   ContextEdits edits;
-  const Json* const management = FieldReader(body, "").Find(kField);
+  const Json* const management = FieldReader(body, "").Find(kManagement);
   if (management == nullptr) return edits;
-  if (!management->is_object()) return tl::unexpected(FieldError(kField, "an object"));
-  FieldReader fields(*management, std::string(kField) + ".");
+  if (!management->is_object()) return tl::unexpected(FieldError(kManagement, "an object"));
+  FieldReader fields(*management, std::string(kManagement) + ".");
   RefuseOthers(*management, {"edits"}, &fields);
   const Json* const list = fields.Find("edits");
   if (list != nullptr && !list->is_array()) fields.Fail("edits", "a list");
@@ -139,7 +139,7 @@ ApiResult<ContextEdits> ParseContextManagement(const Json& body) {
   edits.asked = true;
   std::vector<std::string> seen;
   for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-    const std::string place = ItemPlace(std::string(kField) + ".edits", i);
+    const std::string place = ItemPlace(std::string(kManagement) + ".edits", i);
     if (auto read = ReadEdit((*list)[i], place, &seen, &edits); !read) {
       return tl::unexpected(read.error());
     }

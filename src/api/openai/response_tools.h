@@ -40,7 +40,8 @@ struct ResponseTool {
 };
 using ResponseTools = std::map<std::string, ResponseTool>;  // by name
 
-// Of two tools with the same name the first is shown, because a call could not distinguish them.
+// The tools of a request, in order: of two with the same name the first is shown, because a call
+// could not distinguish them.
 class ResponseToolReader {
  public:
   // `known` gets every tool. It and `loosened` outlive the reader.

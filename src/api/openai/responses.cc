@@ -61,7 +61,7 @@ std::string TextEvent(const std::string& item_type) {
   return item_type == "reasoning" ? "response.reasoning_text" : "response.output_text";
 }
 
-bool IsCall(const Json& item) {
+bool IsCallItem(const Json& item) {
   const std::string type = TypeOf(item);
   return type == kFunctionCall || type == kCustomToolCall || type == kToolSearchCall;
 }
@@ -210,10 +210,10 @@ void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
   if (item_.is_null()) return;
   const std::string type = TypeOf(item_);
   // An incomplete call must not be executed.
-  const bool broken = IsCall(item_) && !IsJsonObject(text_);
+  const bool broken = IsCallItem(item_) && !IsJsonObject(text_);
   item_["status"] = broken ? "incomplete" : status;
   Json fields;
-  if (IsCall(item_)) {
+  if (IsCallItem(item_)) {
     CloseCall(chunk);
   } else {
     fields["text"] = text_;

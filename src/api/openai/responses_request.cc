@@ -20,7 +20,7 @@ struct FoundTools {
   Json tools = Json::array();  // in chat completions' form
 };
 
-// What items are read with.
+// The parts that items are read with.
 struct ItemReader {
   MediaReader* media = nullptr;
   FoundTools* found = nullptr;

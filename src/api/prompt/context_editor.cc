@@ -34,7 +34,8 @@ struct ContextEditor::ReasonedTurn {
 struct ContextEditor::Sizes {
   Shown shown = Shown::kAll;
   size_t header = 0;  // the tools, and the text around all messages
-  // Of the first messages: all but reasoning, and reasoning. One more than there are messages.
+  // Sums over the first messages: all but reasoning, and reasoning. One more than there are
+  // messages.
   std::vector<size_t> text = {0};
   std::vector<size_t> reasoning = {0};
   std::vector<size_t> last_user = {0};  // the last user's message among them

@@ -37,12 +37,12 @@
 
 namespace cairn {
 
-// What a model reads in place of a result that was cleared.
+// A model reads this in place of a result that was cleared.
 inline constexpr std::string_view kClearedResult = "(old result, removed to save space)";
 
-// What was cleared. The tokens are those of the texts and media, less their placeholders; reasoning
-// counts where the template would have shown it. A text that is no longer than its placeholder
-// stays.
+// The result of clearing. The tokens are those of the texts and media, less their placeholders;
+// reasoning counts where the template would have shown it. A text that is no longer than its
+// placeholder stays.
 struct AppliedEdits {
   bool asked = false;  // ContextEdits::asked
   size_t reasoning_turns = 0;
@@ -62,7 +62,7 @@ class ContextEditor {
   Result<AppliedEdits> Apply(NamespaceId name_space, Conversation* conversation) const;
 
  private:
-  // Of which answers a template shows the reasoning.
+  // The answers whose reasoning a template shows.
   enum class Shown : uint8_t { kNone, kBehindLastUser, kAll };
 
   struct Sizes;

@@ -19,7 +19,9 @@ namespace {
 constexpr char kShowsAll[] = R"jinja(
 {%- for message in messages %}
   {{- '<|im_start|>' + message.role + '\n' }}
-  {%- if message.reasoning_content %}{{- '<think>' + message.reasoning_content + '</think>' }}{% endif %}
+  {%- if message.reasoning_content %}
+    {{- '<think>' + message.reasoning_content + '</think>' }}
+  {%- endif %}
   {{- message.content }}
   {%- for call in message.tool_calls or [] %}
     {{- '<tool_call>' + call.function.name + ' ' + call.function.arguments + '</tool_call>' }}

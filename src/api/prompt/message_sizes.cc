@@ -115,10 +115,7 @@ size_t MessageSizes::OfText(NamespaceId name_space, std::string_view text) const
   if (text.empty()) return 0;
   std::string key = KeyOf(name_space, 't', text);
   if (const auto known = kept_.Find(key)) return *known;
-  // A text that cannot fit need not be tokenized to be dropped.
-  const size_t token_bytes_max = engine_->info().token_bytes_max;
-  const size_t least = token_bytes_max == 0 ? 0 : text.size() / token_bytes_max;
-  if (least >= engine_->context_tokens()) return least;
+  if (const size_t least = LeastOfLong(text); least > 0) return least;
   const auto tokens = engine_->Tokenize(text, false, false);
   // A text that cannot be tokenized is refused later, with the reason.
   const size_t size = tokens ? tokens->size() : text.size();
@@ -126,10 +123,17 @@ size_t MessageSizes::OfText(NamespaceId name_space, std::string_view text) const
   return size;
 }
 
+size_t MessageSizes::LeastOfLong(std::string_view text) const {
+  const size_t token_bytes_max = engine_->info().token_bytes_max;
+  const size_t least = token_bytes_max == 0 ? 0 : text.size() / token_bytes_max;
+  return least >= engine_->context_tokens() ? least : 0;
+}
+
 size_t MessageSizes::OfTools(NamespaceId name_space, const Tools& tools) const {
   if (tools.empty()) return 0;
   std::string key = KeyOf(name_space, 'f', tools.text());
   if (const auto known = kept_.Find(key)) return *known;
+  if (const size_t least = LeastOfLong(tools.text()); least > 0) return least;
   Conversation offered = Talk(0, 0);
   offered.tools = tools;
   const auto with = RenderedTokens(*engine_, *template_, offered);

@@ -44,6 +44,10 @@ class MessageSizes {
   size_t OfTools(NamespaceId name_space, const Tools& tools) const;
 
  private:
+  // Returns a lower bound of the text's tokens if that does not fit the context: such a text need
+  // not be tokenized to be dropped. Otherwise 0.
+  size_t LeastOfLong(std::string_view text) const;
+
   const Engine* const engine_;
   const ChatTemplate* const template_;
   size_t around_all_ = 0;

@@ -245,6 +245,7 @@ ApiResult<PreparedPrompt> PromptBuilder::RenderAndTokenize(const Conversation& c
   if (auto done = Tokenize(use, &prompt); !done) return tl::unexpected(done.error());
   prompt.messages = conversation.messages;
   prompt.tools = conversation.tools;
+  prompt.left_out = conversation.left_out;
   return prompt;
 }
 
@@ -374,6 +375,7 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   explained.map = std::move(prompt.map);
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;
+  explained.left_out = std::move(prompt.left_out);
   explained.has_tools = !prompt.tools.empty();
   for (const ClientMark& mark : prompt.shape.marks) {
     explained.marked_tokens = std::max(explained.marked_tokens, mark.position);

@@ -112,6 +112,7 @@ struct PreparedPrompt {
   size_t pinned_texts = 0;      // volatile texts that were replaced by their first values
   size_t dropped_messages = 0;  // left out because the conversation does not fit the context
   AppliedEdits edits = {};      // what the client wanted cleared, and was
+  std::vector<std::string> left_out = {};  // Conversation::left_out
 
   // The text after the last message, without prefilled().
   std::string_view generation_prompt() const {

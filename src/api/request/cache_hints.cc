@@ -11,18 +11,13 @@
 namespace cairn {
 namespace {
 
-constexpr size_t kKeyBytesMax = 1024;
-constexpr int64_t kMinuteS = 60;
-constexpr int64_t kHourS = 60 * kMinuteS;
-constexpr int64_t kDayS = 24 * kHourS;
-constexpr int64_t kUsualS = 30 * kMinuteS;
+constexpr size_t kCacheKeyBytesMax = 1024;
+constexpr int64_t kDayS = 86'400;
+constexpr int64_t kUsualS = 1'800;
 constexpr int64_t kUnsetS = 0;
 // The names of times that OpenAI's reference has, and Anthropic's.
-constexpr std::array<std::pair<std::string_view, int64_t>, 5> kTimes = {{{"5m", 5 * kMinuteS},
-                                                                         {"30m", 30 * kMinuteS},
-                                                                         {"1h", kHourS},
-                                                                         {"12h", 12 * kHourS},
-                                                                         {"24h", kDayS}}};
+constexpr std::array<std::pair<std::string_view, int64_t>, 5> kTimes = {
+    {{"5m", 300}, {"30m", kUsualS}, {"1h", 3'600}, {"12h", 43'200}, {"24h", kDayS}}};
 
 void ReadRetention(FieldReader* fields, CacheHints* hints) {
   std::string retention;
@@ -67,7 +62,7 @@ ApiResult<CacheHints> ParseCacheHints(const Json& body) {
   CacheHints hints;
   FieldReader fields(body, "");
   fields.String("prompt_cache_key", &hints.key);
-  if (hints.key.size() > kKeyBytesMax) {
+  if (hints.key.size() > kCacheKeyBytesMax) {
     fields.Fail("prompt_cache_key", "a text of at most 1024 bytes");
   }
   ReadRetention(&fields, &hints);

@@ -74,7 +74,6 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   if (!own) return tl::unexpected(own.error());
   const NamespaceId name_space = *own;
   LogLeftOut(request.conversation);
-  const std::vector<std::string> left_out = request.conversation.left_out;
   prompts_.Adapt(&request.conversation);
   if (request.reuse) MarkToKeep(request.options.cache, &request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
@@ -129,7 +128,6 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));
   chat.explained = prompts_.Explain(*std::move(prompt));
   chat.explained.loosened.assign(request.loosened.begin(), request.loosened.end());
-  chat.explained.left_out = left_out;
   chat.explained.cache_key = request.options.cache.key;
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
