@@ -483,8 +483,9 @@ const std::vector<std::string> kResponses = {
         "g"}]}],"tool_choice":"auto"})",
     R"({"input":[{"role":"user","content":[{"type":"input_text","text":"q",
         "prompt_cache_breakpoint":{"mode":"explicit","ttl":"30m"}}]},
-        {"type":"tool_search_call","call_id":"s","execution":"client","arguments":{"a":1}},{"type":"tool_search_output","call_id":"s","execution":
-        "client","tools":[{"type":"function","name":"h","defer_loading":true}]},{"type":
+        {"type":"tool_search_call","call_id":"s","execution":"client","arguments":{"a":1}},
+        {"type":"tool_search_output","call_id":"s","execution":"client",
+        "tools":[{"type":"function","name":"h","defer_loading":true}]},{"type":
         "custom_tool_call","call_id":"c","name":"p","input":"x"},{"type":"custom_tool_call_output",
         "call_id":"c","output":"o"}],"tools":[{"type":"tool_search","execution":"client",
         "parameters":{}},{"type":"custom","name":"p","format":{"type":"grammar","syntax":"lark",
