@@ -339,9 +339,9 @@ Complaints CheckTokenizing(const SourceFile& file) {
       "src/api/prompt/prompt_tokens.cc",  // of a PromptText, which PromptBuilder has measured
       "src/api/llama_server/infill.cc",   // measures all of its texts together
       "src/api/llama_server/rerank.cc",
-      "src/api/openai/embeddings.cc",        // have limits of their own
-      "src/api/prompt/conversation_cut.cc",  // passes over what cannot fit
-      "src/api/prompt/message_starts.cc",    // texts of the template
+      "src/api/openai/embeddings.cc",      // have limits of their own
+      "src/api/prompt/message_sizes.cc",   // passes over what cannot fit
+      "src/api/prompt/message_starts.cc",  // texts of the template
   };
   Complaints complaints;
   if (!file.path.starts_with("src/api/") || file.IsTest()) return complaints;

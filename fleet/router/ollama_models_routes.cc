@@ -108,11 +108,8 @@ HttpResponse Show(const RouterParts& parts, const HttpRequest& request) {
 
 HttpResponse Pull(const RouterParts& parts, const HttpRequest& request) {
   const auto model = OllamaModelOf(parts, request);
-  if (!model && model.error().status != 404) return Refused(model.error());
-  ServedModel named;
-  named.alias = NamesOf(parts.models->List());
-  if (model) named.aliases = {(*model)->name, *OllamaModelIn(request.body)};
-  return OllamaPullResponse(OllamaPullBody(named, request.body));
+  return OllamaPullResponse(model ? ApiResult<void>()
+                                  : ApiResult<void>(tl::unexpected(model.error())));
 }
 
 // Returns the request if it asks for nothing but to unload a model.
@@ -135,7 +132,7 @@ HttpResponse Answer(const RouterParts& parts, const HttpRequest& request, bool i
   if (auto refused = RefuseUnlessAdmin(parts, request, "unloading a model")) return *refused;
   // One that is not loaded is as the client wants it.
   static_cast<void>(parts.models->Unload(model));
-  return ToResponse(OllamaEmptyBody(*unload, is_chat));
+  return OllamaEmptyResponse(*unload, is_chat);
 }
 
 }  // namespace

@@ -298,10 +298,10 @@ TEST_F(RouterRoutes, AnEmptyRequestOfOllamasUnloadsItsModel) {
   EXPECT_EQ(StatusOf("qwen"), "loaded");
   const HttpReply reply = Post("/api/generate", R"({"model":"qwen:latest","keep_alive":0})");
   EXPECT_EQ(Json::parse(reply.body)["done_reason"].text(), "unload");
+  EXPECT_EQ(reply.Header("Content-Type"), "application/x-ndjson");
   EXPECT_NE(StatusOf("qwen"), "loaded");
-  // One that is not loaded stays so.
   EXPECT_EQ(Post("/api/chat", R"({"model":"gemma","keep_alive":"0s"})").status, 200);
-  EXPECT_EQ(StatusOf("gemma"), "unloaded");
+  EXPECT_EQ(StatusOf("gemma"), "unloaded") << "one that is not loaded stays so";
 }
 
 TEST_F(RouterRoutes, OnlyAdminsUnloadThroughOllamasApiWhereThereAreKeys) {

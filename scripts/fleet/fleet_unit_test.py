@@ -240,9 +240,9 @@ class HaproxyRoutingTest(unittest.TestCase):
             server.server_close()
         self.folder.cleanup()
 
-    def ask(self, headers: dict, path: str = "/v1/messages") -> tuple[int, str]:
+    def ask(self, headers: dict, path: str = "/v1/messages", body: str = "{}") -> tuple[int, str]:
         connection = http.client.HTTPConnection(*self.where, timeout=30)
-        connection.request("POST", path, "{}", headers)
+        connection.request("POST", path, body, headers)
         reply = connection.getresponse()
         answer = reply.read().decode()
         connection.close()
@@ -259,6 +259,21 @@ class HaproxyRoutingTest(unittest.TestCase):
         alone = self.ask({"session-id": "s"})
         for number in range(8):
             self.assertEqual(self.ask({"session-id": "s", "authorization": f"k{number}"}), alone)
+
+    def test_a_prompt_cache_key_is_a_session_where_no_header_names_one(self):
+        filler = "x" * 200000
+        def chosen(number: int, **headers):
+            body = json.dumps({"input": filler, "prompt_cache_key": f"key-{number}"})
+            return self.ask({"authorization": "Bearer one", **headers}, "/v1/responses", body)
+        by_key = [chosen(number) for number in range(24)]
+        self.assertEqual(by_key, [chosen(number) for number in range(24)])
+        self.assertGreater(len(set(by_key)), 2)
+        named = {"session-id": "s"}
+        self.assertEqual(len({chosen(number, **named) for number in range(8)}), 1)
+        # Without one the API key counts, as ever.
+        alone = self.ask({"authorization": "Bearer one"}, "/v1/responses", '{"input": "x"}')
+        for body in ("{}", '{"prompt_cache_key": null}', "no JSON"):
+            self.assertEqual(self.ask({"authorization": "Bearer one"}, "/v1/responses", body), alone)
 
     def test_a_server_that_refuses_or_drops_requests_costs_no_answer(self):
         for fate in ("refuse", "drop"):

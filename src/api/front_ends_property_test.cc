@@ -133,6 +133,17 @@ constexpr std::array kFields = {"messages",
                                 "tools",
                                 "parameters",
                                 "input_schema",
+                                "defer_loading",
+                                "execution",
+                                "context_management",
+                                "edits",
+                                "trigger",
+                                "keep",
+                                "value",
+                                "exclude_tools",
+                                "prompt_cache_options",
+                                "prompt_cache_breakpoint",
+                                "ttl",
                                 "tool_choice",
                                 "chat_template_kwargs",
                                 "response_format",
@@ -450,7 +461,17 @@ const std::vector<std::string> kMessages = {
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":
         "text","text":"r"}],"is_error":false}]}],"tools":[{"name":"f","description":"d",
         "input_schema":{"type":"object","properties":{"a":{"type":"integer"}}}}],
-        "tool_choice":{"type":"auto"}})"};
+        "tool_choice":{"type":"auto"}})",
+    R"({"max_tokens":4,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[
+        {"type":"tool_use","id":"t1","name":"f","input":{"a":1}}]},{"role":"user","content":[
+        {"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":
+        "g"},{"type":"text","text":"a result that is longer than what is put in its place"}]}]}],
+        "tools":[{"name":"f","input_schema":{}},{"name":"g","input_schema":{},"defer_loading":true},
+        {"type":"web_search_20250305","name":"w"}],"context_management":{"edits":[{"type":
+        "clear_thinking_20251015","keep":{"type":"thinking_turns","value":1}},{"type":
+        "clear_tool_uses_20250919","trigger":{"type":"tool_uses","value":1},"keep":{"type":
+        "tool_uses","value":0},"clear_at_least":{"type":"input_tokens","value":1},"exclude_tools":[
+        "x"],"clear_tool_inputs":true}]}})"};
 
 const std::vector<std::string> kResponses = {
     R"({"input":"hi","instructions":"i","max_output_tokens":4,"temperature":1,"stream":true,
@@ -460,7 +481,17 @@ const std::vector<std::string> kResponses = {
         "call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output","call_id":"c",
         "output":"o"}],"tools":[{"type":"function","name":"f","description":"d","parameters":
         {"type":"object"}},{"type":"namespace","name":"n","tools":[{"type":"function","name":
-        "g"}]}],"tool_choice":"auto"})"};
+        "g"}]}],"tool_choice":"auto"})",
+    R"({"input":[{"role":"user","content":[{"type":"input_text","text":"q",
+        "prompt_cache_breakpoint":{"mode":"explicit","ttl":"30m"}}]},
+        {"type":"tool_search_call","call_id":"s","execution":"client","arguments":{"a":1}},
+        {"type":"tool_search_output","call_id":"s","execution":"client",
+        "tools":[{"type":"function","name":"h","defer_loading":true}]},{"type":
+        "custom_tool_call","call_id":"c","name":"p","input":"x"},{"type":"custom_tool_call_output",
+        "call_id":"c","output":"o"}],"tools":[{"type":"tool_search","execution":"client",
+        "parameters":{}},{"type":"custom","name":"p","format":{"type":"grammar","syntax":"lark",
+        "definition":"d"}},{"type":"web_search"}],"prompt_cache_key":"k","prompt_cache_options":
+        {"mode":"implicit","ttl":"12h"},"prompt_cache_retention":"24h"})"};
 
 const std::vector<std::string> kOllamaChats = {
     R"({"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"hi",

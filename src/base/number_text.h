@@ -44,6 +44,13 @@ inline std::string MsText(double ms) {
   return Fixed(ms / 1000, ms < 9'995 ? 2 : 1) + " s";
 }
 
+// Returns 16 hexadecimal digits, as a hash is written.
+inline std::string HexText(uint64_t bits) {
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(bits));
+  return text;
+}
+
 // Parses all of `text` as a number; nullopt if it contains anything but digits.
 inline std::optional<uint64_t> ParseNumber(std::string_view text) {
   uint64_t number = 0;

@@ -1,7 +1,9 @@
 #include "cache/checkpoint_cache.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 
@@ -30,6 +32,46 @@ bool AlwaysKept(const Placement& placement, const std::vector<Placement>& all) {
     default:
       return false;
   }
+}
+
+// A checkpoint that is kept for longer was pinned by hand.
+constexpr double kMarkMsMax = 366.0 * 24 * 3600 * 1000;
+
+// Ends the protection of other checkpoints that clients' marks keep, until `entry` fits beside the
+// rest into `bytes_max`. Each namespace with some has an equal share: one that has more loses what
+// it used longest ago, to others, and to its own newer marks. Returns false if that is not enough.
+bool MakeRoomToKeep(ObjectTable* table, const CheckpointEntry& entry, size_t bytes_max) {
+  const size_t wanted = KeptBytes(entry);
+  std::map<NamespaceId, size_t> bytes_of = {{entry.name_space, 0}};
+  std::vector<CheckpointEntry*> kept;
+  size_t bytes = wanted;
+  for (const CheckpointId id : table->marked()) {
+    CheckpointEntry& other = table->EntryOf(id);
+    if (!table->IsKept(other) || id == entry.checkpoint.id) continue;
+    bytes += KeptBytes(other);
+    bytes_of[other.name_space] += KeptBytes(other);
+    if (other.keep_ms <= kMarkMsMax) kept.push_back(&other);
+  }
+  const size_t share = bytes_max / bytes_of.size();
+  const auto used_ms = [](const CheckpointEntry* other) {
+    return other->kept_until_ms - other->keep_ms;
+  };
+  std::sort(kept.begin(), kept.end(), [&](const CheckpointEntry* a, const CheckpointEntry* b) {
+    return std::pair(used_ms(a), a->checkpoint.id) < std::pair(used_ms(b), b->checkpoint.id);
+  });
+  std::vector<CheckpointEntry*> ended;
+  for (CheckpointEntry* other : kept) {
+    if (bytes <= bytes_max) break;
+    const bool own = other->name_space == entry.name_space;
+    size_t* const held = &bytes_of[other->name_space];
+    if (own ? *held + wanted <= share : *held <= share) continue;
+    *held -= KeptBytes(*other);
+    bytes -= KeptBytes(*other);
+    ended.push_back(other);
+  }
+  if (bytes > bytes_max) return false;
+  for (CheckpointEntry* other : ended) other->kept_until_ms = 0;
+  return true;
 }
 
 }  // namespace
@@ -200,12 +242,7 @@ bool CheckpointCache::Keep(NamespaceId name_space, TokenSpan prefix, double keep
   const PrefixTree::Node* node = table_.tree().Find(name_space, prefix);
   if (node == nullptr) return false;
   CheckpointEntry& entry = table_.EntryOf(PrefixTree::ValueOf(node));
-  size_t bytes = KeptBytes(entry);
-  for (const CheckpointId id : table_.marked()) {
-    const CheckpointEntry& other = table_.EntryOf(id);
-    if (table_.IsKept(other) && id != entry.checkpoint.id) bytes += KeptBytes(other);
-  }
-  if (bytes > evictor_.budget_bytes() / 2) {
+  if (!MakeRoomToKeep(&table_, entry, evictor_.budget_bytes() / 2)) {
     ++table_.stats().keeps_refused;
     return false;
   }

@@ -189,8 +189,10 @@ class CheckpointCache {
   // The caller's clock, in milliseconds; it never goes back. Only Keep uses it.
   void SetNow(double now_ms) { table_.SetNow(now_ms); }
   // Protects the checkpoint after `prefix` from eviction during the next `keep_ms`; each Pin until
-  // then restarts that time. Returns false if nothing is stored there, or if the checkpoints kept
-  // this way would take more than half the budget (counted in keeps_refused).
+  // then restarts that time. What is kept this way takes at most half the budget, of which each
+  // namespace has an equal share: a namespace above its share loses the protection of what it used
+  // longest ago. Returns false if nothing is stored there, or if it does not fit (counted in
+  // keeps_refused).
   bool Keep(NamespaceId name_space, TokenSpan prefix, double keep_ms);
 
   // The ranges of a sequence's attention KV that are not stored yet, shallowest first. `cuts`: of

@@ -87,53 +87,6 @@ TEST(CheckpointCache, MatchKnowsThePromptThatANewOnePartsFrom) {
   EXPECT_EQ(cache.Match(kClient, T("abcdeX")).neighbour_turns, 2u);
 }
 
-TEST(CheckpointCache, WhatAClientMarkedStaysForItsTime) {
-  const size_t budget = 400 + PrefixTree::BytesOf(100);
-  CheckpointCache cache = MakeCache(budget);
-  cache.SetNow(1000);
-  ASSERT_TRUE(Insert(&cache, "a", 100));
-  EXPECT_FALSE(cache.Keep(kClient, T("b"), 50)) << "nothing is stored there";
-  EXPECT_TRUE(cache.Keep(kClient, T("a"), 50));
-  EXPECT_EQ(cache.stats().kept, 1u);
-  // It is unused for longest by far.
-  for (const char* prefix : {"b", "c", "d", "e", "f"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
-  EXPECT_EQ(cache.Match(kClient, T("a")).checkpoints.size(), 1u);
-  // A hit restarts the time.
-  cache.SetNow(1040);
-  const CheckpointId id = cache.Match(kClient, T("a")).checkpoints.at(0).id;
-  ASSERT_TRUE(cache.Pin(id));
-  cache.Unpin(id);
-  cache.SetNow(1080);
-  for (const char* prefix : {"g", "h", "i", "j", "k"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
-  EXPECT_EQ(cache.Match(kClient, T("a")).checkpoints.size(), 1u);
-  cache.SetNow(1090);
-  EXPECT_EQ(cache.stats().kept, 0u);
-  for (const char* prefix : {"l", "m", "n", "o", "p"}) ASSERT_TRUE(Insert(&cache, prefix, 100));
-  EXPECT_TRUE(cache.Match(kClient, T("a")).checkpoints.empty());
-  cache.CheckInvariants();
-}
-
-TEST(CheckpointCache, MarksKeepAtMostHalfTheBudget) {
-  // Room for both, and half of it for one and a bit.
-  CheckpointCache cache = MakeCache(2 * (150 + PrefixTree::BytesOf(1)) + 100);
-  ASSERT_TRUE(Insert(&cache, "a", 150));
-  ASSERT_TRUE(Insert(&cache, "b", 150));
-  EXPECT_TRUE(cache.Keep(kClient, T("a"), 50));
-  EXPECT_TRUE(cache.Keep(kClient, T("a"), 50)) << "the same one takes no more";
-  EXPECT_FALSE(cache.Keep(kClient, T("b"), 50));
-  EXPECT_EQ(cache.stats().keeps_refused, 1u);
-  cache.SetNow(50);
-  EXPECT_TRUE(cache.Keep(kClient, T("b"), 50));
-}
-
-TEST(CheckpointCache, AMarkOutlivesTheCheckpointThatIsReplaced) {
-  CheckpointCache cache = MakeCache(kPlenty);
-  ASSERT_TRUE(Insert(&cache, "a", 10));
-  ASSERT_TRUE(cache.Keep(kClient, T("a"), 50));
-  ASSERT_TRUE(Insert(&cache, "a", 20));
-  EXPECT_EQ(cache.stats().kept, 1u);
-}
-
 TEST(CheckpointCache, TellsWhyThingsWent) {
   CacheOptions options;
   options.ram_bytes_max = 3 * (kSnapshot + kTrees / 3);

@@ -1,14 +1,13 @@
 #include "download/model_download.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "download/part_file.h"
 
 namespace cairn {
@@ -48,12 +47,6 @@ Error Offline(const std::string& what, const std::string& folder) {
   return {ErrorCode::kNotFound, what + " is not in " + folder +
                                     ", and --offline (or HF_HUB_OFFLINE) forbids to download it: "
                                     "start once without, or copy the file and serve it with -m"};
-}
-
-std::string Hex(uint64_t number) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
 }
 
 }  // namespace
@@ -234,7 +227,7 @@ Result<std::string> ModelDownload::FromUrl(const std::string& url, const std::st
                 "there is no folder for downloads: set HOME, or name the file with -m");
   }
   const size_t file_at = url.substr(0, url.find_first_of("?#")).rfind(file);
-  const std::string folder = settings_.url_folder + "/" + Hex(Hash64(url));
+  const std::string folder = settings_.url_folder + "/" + HexText(Hash64(url));
   std::string first;
   for (int part = 1; part <= name->parts; ++part) {
     const std::string part_name = PartName(*name, part);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/number_text.h"
 
 namespace cairn {
 namespace {
@@ -31,12 +32,6 @@ Bits128 ContentHash(MediumKind kind, ByteSpan file) {
   return content;
 }
 
-void AppendDigits(uint64_t bits, std::string* text) {
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    text->push_back("0123456789abcdef"[(bits >> static_cast<unsigned>(shift)) & 0xFU]);
-  }
-}
-
 }  // namespace
 
 std::string_view MediumKindName(MediumKind kind) {
@@ -51,8 +46,7 @@ MediumPtr MakeMedium(MediumKind kind, Bytes file, std::string place, std::functi
 
 std::string MarkerOf(const Medium& medium) {
   std::string marker(kMarkerBegin);
-  AppendDigits(medium.content.high, &marker);
-  AppendDigits(medium.content.low, &marker);
+  marker += HexText(medium.content.high) + HexText(medium.content.low);
   marker += kMarkerEnd;
   return marker;
 }

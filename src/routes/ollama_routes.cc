@@ -42,10 +42,7 @@ HttpResponse Answer(const ChatService& service, Served& served, bool is_chat,
   auto request = Parse(service, served, is_chat, http_request);
   if (!request) return Refused(request.error());
   const bool streams = request->stream;
-  if (request->is_empty) {
-    std::string body = OllamaEmptyBody(*request, is_chat);
-    return streams ? LinesResponse(std::move(body)) : ToResponse(std::move(body));
-  }
+  if (request->is_empty) return OllamaEmptyResponse(*request, is_chat);
   UseGrammar(served, &request->chat);
   const bool explain = request->chat.options.explain;
   OllamaForm form = FormOf(*request, is_chat);
@@ -94,7 +91,9 @@ void AddDescriptions(HttpServer* server, Served* served) {
                      },
                      OllamaErrorBody));
   server->Handle("POST", "/api/pull", [served](const HttpRequest& request) {
-    return OllamaPullResponse(OllamaPullBody(served->model, request.body));
+    const auto name = OllamaModelIn(request.body);
+    return OllamaPullResponse(name ? CheckOllamaModel(served->model, *name)
+                                   : ApiResult<void>(tl::unexpected(name.error())));
   });
 }
 
@@ -148,7 +147,13 @@ void AddOllamaRefusals(HttpServer* server) {
   });
 }
 
-HttpResponse OllamaPullResponse(ApiResult<std::string> body) {
+HttpResponse OllamaEmptyResponse(const OllamaRequest& request, bool is_chat) {
+  std::string body = OllamaEmptyBody(request, is_chat);
+  return request.stream ? LinesResponse(std::move(body)) : ToResponse(std::move(body));
+}
+
+HttpResponse OllamaPullResponse(ApiResult<void> there) {
+  auto body = OllamaPullBody(std::move(there));
   if (!body) return Refused(body.error());
   return LinesResponse(*std::move(body));
 }

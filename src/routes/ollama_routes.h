@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "api/ollama/ollama_request.h"
 #include "routes/routes.h"
 
 namespace cairn {
@@ -17,8 +18,12 @@ void AddOllamaRoutes(HttpServer* server, Served* served);
 // Each answers a 501 that says what to do.
 void AddOllamaRefusals(HttpServer* server);
 
-// Returns the answer to POST /api/pull: `body` in the form that the request's `stream` asks for.
-HttpResponse OllamaPullResponse(ApiResult<std::string> body);
+// Returns the answer to POST /api/pull of a model that is `there`, or not.
+HttpResponse OllamaPullResponse(ApiResult<void> there);
+
+// Returns the answer to a chat or a completion without a prompt, which only loads or unloads: in
+// lines if the client asked for a stream.
+HttpResponse OllamaEmptyResponse(const OllamaRequest& request, bool is_chat);
 
 // Returns what every path of a server that is up says to Ollama's clients: "Ollama is running".
 HttpResponse OllamaIsRunning();

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdio>
 #include <string>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "routes/ollama_routes.h"
 
 namespace cairn {
@@ -70,10 +70,7 @@ HttpResponse TextResponse(int status, std::string_view text) {
 }
 
 std::string ETagOf(std::string_view bytes) {
-  std::array<char, 24> text{};
-  std::snprintf(text.data(), text.size(), "\"%016llx\"",
-                static_cast<unsigned long long>(Hash64(bytes)));
-  return text.data();
+  return "\"" + HexText(Hash64(bytes)) + "\"";
 }
 
 // Returns whether an If-None-Match header names `etag`: in a list, weak or not, or by a star.

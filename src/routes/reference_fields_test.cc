@@ -44,12 +44,14 @@ const std::vector<Field>& ChatFields() {
       {"max_tokens", "2"},
       {"metadata", R"({"a":"b"})", Fate::kNoEffect},
       {"modalities", R"(["text","audio"])", Fate::kRefused},
+      {"moderation", R"({"model":"m"})", Fate::kRefused},
       {"n", "2"},
       {"parallel_tool_calls", "false"},
       {"prediction", R"({"type":"content","content":"x"})", Fate::kNoEffect},
       {"presence_penalty", "0.5"},
-      {"prompt_cache_key", R"("k")", Fate::kNoEffect},
-      {"prompt_cache_retention", R"("24h")", Fate::kNoEffect},
+      {"prompt_cache_key", R"("k")"},
+      {"prompt_cache_options", R"({"ttl":"12h"})"},
+      {"prompt_cache_retention", R"("24h")"},
       {"reasoning_effort", R"("low")"},
       {"response_format", R"({"type":"text"})"},
       {"safety_identifier", R"("u")", Fate::kNoEffect},
@@ -72,9 +74,12 @@ const std::vector<Field>& ChatFields() {
 
 const std::vector<Field>& ResponsesFields() {
   static const std::vector<Field> fields = {
+      {"access_programs", R"({"cyber":"standard"})", Fate::kNoEffect},
       {"background", "true", Fate::kRefused},
+      {"background_options", R"({"completion_window":"2h"})", Fate::kRefused},
       {"context_management", R"([{"type":"compaction"}])", Fate::kRefused},
       {"conversation", R"("conv_1")", Fate::kRefused},
+      {"image", R"({"context_compression":"auto"})", Fate::kNoEffect},
       {"include", R"(["message.output_text.logprobs"])", Fate::kRefused},
       {"input", R"("hi")"},
       {"instructions", R"("Be brief.")"},
@@ -82,11 +87,13 @@ const std::vector<Field>& ResponsesFields() {
       {"max_tool_calls", "3", Fate::kNoEffect},
       {"metadata", R"({"a":"b"})"},
       {"model", R"("m")"},
+      {"moderation", R"({"model":"m"})", Fate::kRefused},
       {"parallel_tool_calls", "false"},
       {"previous_response_id", R"("")"},
       {"prompt", R"({"id":"p"})", Fate::kRefused},
-      {"prompt_cache_key", R"("k")", Fate::kNoEffect},
-      {"prompt_cache_retention", R"("24h")", Fate::kNoEffect},
+      {"prompt_cache_key", R"("k")"},
+      {"prompt_cache_options", R"({"ttl":"12h"})"},
+      {"prompt_cache_retention", R"("24h")"},
       {"reasoning", R"({"effort":"low","summary":"auto"})"},
       {"safety_identifier", R"("u")", Fate::kNoEffect},
       {"service_tier", R"("auto")", Fate::kNoEffect},
@@ -106,9 +113,14 @@ const std::vector<Field>& ResponsesFields() {
 
 const std::vector<Field>& MessagesFields() {
   static const std::vector<Field> fields = {
+      {"billing_policy", R"({"type":"billing_policy","bill_to":"self"})", Fate::kNoEffect},
       {"cache_control", R"({"type":"ephemeral"})"},
+      {"compaction", R"({"type":"enabled"})", Fate::kRefused},
       {"container", R"("c")", Fate::kRefused},
-      {"context_management", R"({"edits":[{"type":"clear_tool_uses_20250919"}]})", Fate::kRefused},
+      {"context_management", R"({"edits":[{"type":"clear_tool_uses_20250919"}]})"},
+      {"diagnostics", R"({"previous_message_id":"msg_1"})", Fate::kNoEffect},
+      {"fallback_credit_token", R"("t")", Fate::kNoEffect},
+      {"fallbacks", R"([{"model":"m"}])", Fate::kRefused},
       {"inference_geo", R"("us")", Fate::kNoEffect},
       {"max_tokens", "2"},
       {"mcp_servers", R"([{"type":"url","url":"http://x","name":"x"}])", Fate::kRefused},
@@ -118,11 +130,13 @@ const std::vector<Field>& MessagesFields() {
       {"output_config", R"({"effort":"low"})"},
       {"output_format", R"({"type":"text"})"},
       {"service_tier", R"("auto")", Fate::kNoEffect},
+      {"speed", R"("fast")", Fate::kNoEffect},
       {"stop_sequences", R"(["x"])"},
       {"stream", "true"},
       {"system", R"("Be brief.")"},
       {"temperature", "0.5"},
       {"thinking", R"({"type":"disabled"})"},
+      {"thread", R"({"type":"create"})", Fate::kRefused},
       {"tool_choice", R"({"type":"none"})"},
       {"tools", R"([{"name":"f","input_schema":{"type":"object"}}])"},
       {"top_k", "5"},
@@ -187,12 +201,16 @@ TEST(ReferenceFields, ValuesThatAskNothingAreTaken) {
       EXPECT_EQ(reply->status, 200) << field.name << ": " << reply->body;
     }
   }
+  const auto status_with = [&](const std::string& edit) {
+    return client
+        .Post("/v1/messages", R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":2,)"
+                              R"("context_management":{"edits":[)" +
+                                  edit + "]}}")
+        ->status;
+  };
   // What Claude Code sends with every request.
-  const auto edits = client.Post(
-      "/v1/messages",
-      R"({"messages":[{"role":"user","content":"hi"}],"max_tokens":2,"context_management":)"
-      R"({"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}})");
-  EXPECT_EQ(edits->status, 200) << edits->body;
+  EXPECT_EQ(status_with(R"({"type":"clear_thinking_20251015","keep":"all"})"), 200);
+  EXPECT_EQ(status_with(R"({"type":"compact_20260112"})"), 400);
 }
 
 // Returns the text below the property of a schema, or of one of several; empty if none has it.

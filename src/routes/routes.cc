@@ -160,7 +160,7 @@ HttpResponse Responses(const ChatService& service, Served& served,
   context.options = options;
   if (!streams) {
     return WholeResponse(
-        CollectResponse(std::move(*chat), begun.identity, std::move(request->namespaces),
+        CollectResponse(std::move(*chat), begun.identity, std::move(request->tools),
                         http_request.gone, std::move(context)),
         *begun.record);
   }
@@ -168,7 +168,7 @@ HttpResponse Responses(const ChatService& service, Served& served,
   if (failure) return ErrorResponse(*failure);
   return StreamResponse(
       served, std::make_shared<ResponseStream>(std::move(*chat), begun.identity,
-                                               std::move(request->namespaces), std::move(context)));
+                                               std::move(request->tools), std::move(context)));
 }
 
 void AddCompletionRoutes(HttpServer* server, Served* served) {

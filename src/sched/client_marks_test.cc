@@ -38,9 +38,19 @@ TEST(ClientMarks, BeginAnewWithEveryRequestThatHasThem) {
   EXPECT_EQ(bench.cache.stats().kept, 1u);
 }
 
+TEST(ClientMarks, AreToldAsKeptWhereTheyAre) {
+  Bench bench;
+  EXPECT_EQ(bench.Run(Bench::Request(Text(600, 'y'))).end.cost.kept_tokens, 0u);
+  const size_t kept = bench.Run(Marked(600, 300, 1000)).end.cost.kept_tokens;
+  EXPECT_GT(kept, 200u);
+  EXPECT_LE(kept, 300u);
+  // Nothing is prefilled.
+  EXPECT_EQ(bench.Run(Marked(600, 300, 1000)).end.cost.kept_tokens, kept);
+}
+
 TEST(ClientMarks, WhereNothingIsStoredKeepNothing) {
   Bench bench(MemoryClass::kAttention);
-  bench.Run(Marked(600, 300, 1000));
+  EXPECT_EQ(bench.Run(Marked(600, 300, 1000)).end.cost.kept_tokens, 0u);
   EXPECT_EQ(bench.cache.stats().kept, 0u);
   EXPECT_EQ(bench.cache.stats().keeps_refused, 0u);
 }

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/number_text.h"
 
 namespace cairn {
 namespace {
@@ -288,16 +289,6 @@ Result<ObjectHeader> ReadFixed(ByteSpan front) {
   return header;
 }
 
-std::string HexOf(uint64_t high, uint64_t low) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text(kObjectNameDigits, '0');
-  for (size_t i = 0; i < kObjectNameDigits / 2; ++i) {
-    text[kObjectNameDigits / 2 - 1 - i] = kDigits[(high >> (4 * i)) & 15U];
-    text[kObjectNameDigits - 1 - i] = kDigits[(low >> (4 * i)) & 15U];
-  }
-  return text;
-}
-
 }  // namespace
 
 std::string_view KindName(ObjectKind kind) {
@@ -329,11 +320,11 @@ ObjectName NameOf(const ObjectHeader& header) {
 }
 
 std::string ToText(const ObjectName& name) {
-  return HexOf(name.high, name.low);
+  return HexText(name.high) + HexText(name.low);
 }
 
 std::string ToText(const Fingerprint& fingerprint) {
-  return HexOf(fingerprint.high, fingerprint.low);
+  return HexText(fingerprint.high) + HexText(fingerprint.low);
 }
 
 ObjectName ParseObjectName(const std::string& text) {

@@ -1,13 +1,12 @@
 #include "api/anthropic/anthropic.h"
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <utility>
 
 #include "api/anthropic/anthropic_request.h"
+#include "api/anthropic/context_management.h"
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "chat/text/limited_json.h"
 
 namespace cairn {
@@ -76,6 +75,11 @@ Json MessageEnvelope(const AnswerIdentity& identity, const GenerationCost& cost,
           {"stop_sequence", nullptr}, {"usage", MessageUsage(cost, marks)}};
 }
 
+// Clients that sent no edits are told nothing.
+void AddEdits(const AppliedEdits& edits, Json* answer) {
+  if (edits.asked) (*answer)["context_management"] = AppliedEditsJson(edits);
+}
+
 // Clients require call ids that are unique in the whole conversation.
 std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
   return "toolu_" + identity.id + "-" + std::to_string(call);
@@ -86,9 +90,7 @@ std::string ToolUseId(const AnswerIdentity& identity, size_t call) {
 // request's are ignored.
 std::string SignatureOf(std::string_view thinking) {
   const Bits128 hash = Hash128(thinking.data(), thinking.size());
-  std::array<char, 33> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
-  return digits.data();
+  return HexText(hash.high) + HexText(hash.low);
 }
 
 Json ThinkingBlock(const std::string& thinking, const std::string& signature) {
@@ -128,12 +130,21 @@ ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_v
   if (!conversation) return tl::unexpected(conversation.error());
   const auto tokens = service.PromptTokens(*conversation, name_space);
   if (!tokens) return tl::unexpected(tokens.error());
-  return ToText({{"input_tokens", tokens->size()}});
+  Json counted = {{"input_tokens", tokens->size()}};
+  if (conversation->edits.asked) {
+    Conversation original = *conversation;
+    original.edits = {};
+    const auto all = service.PromptTokens(original, name_space);
+    if (!all) return tl::unexpected(all.error());
+    counted["context_management"]["original_input_tokens"] = all->size();
+  }
+  return ToText(counted);
 }
 
 ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& identity,
                                       const std::function<bool()>& gone) {
   const std::vector<ClientMark> marks = chat.marks;
+  const AppliedEdits edits = chat.edits;
   const auto record = chat.record;
   const auto whole = CollectAnswer(std::move(chat), gone);
   if (!whole) return tl::unexpected(whole.error());
@@ -152,12 +163,14 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
   }
   message["stop_reason"] = StopReason(whole->end);
   message["stop_sequence"] = StopSequence(whole->end);
+  AddEdits(edits, &message);
   AddExplanation(record, &message);
   return ToText(message);
 }
 
 MessageStream::MessageStream(StartedChat chat, AnswerIdentity identity)
     : marks_(chat.marks),
+      edits_(chat.edits),
       record_(chat.record),
       reader_(std::move(chat)),
       identity_(std::move(identity)) {}
@@ -197,6 +210,7 @@ bool MessageStream::Next(std::string* chunk) {
       {"delta",
        {{"stop_reason", StopReason(*step->end)}, {"stop_sequence", StopSequence(*step->end)}}},
       {"usage", MessageUsage(cost, marks_)}};
+  AddEdits(edits_, &delta);
   AddExplanation(record_, &delta);
   AppendEvent(delta, chunk);
   AppendEvent({{"type", "message_stop"}}, chunk);

@@ -32,7 +32,8 @@ ApiResult<std::string> CollectMessage(StartedChat chat, const AnswerIdentity& id
                                       const std::function<bool()>& gone);
 
 // Returns {"input_tokens": N} for the body of a count_tokens request: the tokens of the complete
-// prompt. `gone`: whether the client has left; its media are not decoded then.
+// prompt; with `context_management`, those without its edits too. `gone`: whether the client has
+// left; its media are not decoded then.
 ApiResult<std::string> CountTokensBody(const ChatService& service, std::string_view body,
                                        NamespaceId name_space,
                                        const std::function<bool()>& gone = {});
@@ -47,7 +48,8 @@ std::string MessagesErrorBody(const ApiError& error);
 //                                 ping follows at once
 //   event: content_block_start    then deltas and content_block_stop; one block after the other:
 //                                 thinking, text, tool_use
-//   event: message_delta          stop_reason, and the true usage; `cairn` where it was asked for
+//   event: message_delta          stop_reason, and the true usage; `context_management` and `cairn`
+//                                 where they were asked for
 //   event: message_stop
 //   event: error                  instead of what is left, when the work fails
 class MessageStream {
@@ -71,6 +73,7 @@ class MessageStream {
   void AppendDelta(Json delta, std::string* chunk) const;
 
   const std::vector<ClientMark> marks_;
+  const AppliedEdits edits_;
   const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
   const AnswerIdentity identity_;

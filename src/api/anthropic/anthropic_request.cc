@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/anthropic/anthropic_tools.h"
+#include "api/anthropic/context_management.h"
 #include "api/media/media_parts.h"
 #include "api/request/answer_format.h"
 #include "api/request/reasoning_request.h"
@@ -63,9 +65,16 @@ ApiResult<void> AddMark(const Json& block, const std::string& place, bool last,
   return {};
 }
 
-ApiResult<void> ReadMessageContent(const Json* content, const std::string& place,
-                                   MediaReader* media, Message* message);
-ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
+// The blocks of a message are read with these. Either may be null: it has no media then, or no
+// tools.
+struct BlockReader {
+  MediaReader* media = nullptr;
+  AnthropicTools* tools = nullptr;
+};
+
+ApiResult<void> ReadMessageContent(const Json* content, const std::string& place, BlockReader from,
+                                   Message* message);
+ApiResult<void> AddBlock(const Json& block, const std::string& place, BlockReader from,
                          Message* message);
 
 // Makes a document begin on a line of its own, whatever the template puts between parts.
@@ -76,7 +85,7 @@ void BeginLine(Message* message) {
 }
 
 // Appends a document whose source is a text, or a list of blocks, with its title above it.
-ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaReader* media,
+ApiResult<void> AddDocument(const Json& block, const std::string& place, BlockReader from,
                             Message* message) {
   FieldReader fields(block, place + ".");
   std::string title;
@@ -88,7 +97,7 @@ ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaRe
   const auto type = BlockType(*source, source_place);
   if (!type) return tl::unexpected(type.error());
   if (*type != "text" && *type != "content") {
-    return tl::unexpected(NotReadable("document", place, media == nullptr));
+    return tl::unexpected(NotReadable("document", place, from.media == nullptr));
   }
   BeginLine(message);
   if (!title.empty()) message->content += title + "\n";
@@ -97,7 +106,7 @@ ApiResult<void> AddDocument(const Json& block, const std::string& place, MediaRe
   const Json* const content = FieldReader(*source, "").Find(name);
   if (*type == "content" && content != nullptr && content->is_array()) {
     for (size_t i = 0; i < content->size(); ++i) {
-      auto added = AddBlock((*content)[i], ItemPlace(source_place + ".content", i), media, message);
+      auto added = AddBlock((*content)[i], ItemPlace(source_place + ".content", i), from, message);
       if (!added) return added;
     }
   } else {
@@ -120,7 +129,7 @@ ApiResult<void> AddSearchResult(const Json& block, const std::string& place, Mes
   if (fields.error()) return tl::unexpected(*fields.error());
   Conversation inside{.messages = {Message{}}};
   Message& texts = inside.messages.front();
-  auto read = ReadMessageContent(fields.Find("content"), place + ".content", nullptr, &texts);
+  auto read = ReadMessageContent(fields.Find("content"), place + ".content", {}, &texts);
   if (!read) return read;
   JoinTextParts({}, &inside);
   BeginLine(message);
@@ -130,35 +139,34 @@ ApiResult<void> AddSearchResult(const Json& block, const std::string& place, Mes
   return {};
 }
 
-// Appends a text block or an image to the message's content. `media` is null where there are no
-// images.
-ApiResult<void> AddBlock(const Json& block, const std::string& place, MediaReader* media,
+// Appends a text block or an image to the message's content.
+ApiResult<void> AddBlock(const Json& block, const std::string& place, BlockReader from,
                          Message* message) {
   const auto type = BlockType(block, place);
   if (!type) return tl::unexpected(type.error());
-  if (*type == "image" && media != nullptr) {
-    auto medium = ReadImageBlock(block, place, media);
+  if (*type == "image" && from.media != nullptr) {
+    auto medium = ReadImageBlock(block, place, from.media);
     if (!medium) return tl::unexpected(medium.error());
     AppendMarker(*std::move(medium), &message->content, &message->media);
     return {};
   }
-  if (*type == "document") return AddDocument(block, place, media, message);
+  if (*type == "document") return AddDocument(block, place, from, message);
   if (*type == "search_result") return AddSearchResult(block, place, message);
-  // The result of a search for tools, of which only the names can be shown to the model.
-  const bool reference = *type == "tool_reference";
+  const bool reference = *type == "tool_reference";  // what a search for tools found
   if (!reference && *type != "text") {
-    return tl::unexpected(NotReadable(*type, place, media == nullptr));
+    return tl::unexpected(NotReadable(*type, place, from.media == nullptr));
   }
   const auto text = NeededString(block, place, reference ? "tool_name" : "text");
   if (!text) return tl::unexpected(text.error());
-  AppendTextPart(*text, message);
+  const bool shows = reference && from.tools != nullptr;
+  AppendTextPart(shows ? from.tools->Reference(*text) : *text, message);
   return {};
 }
 
 // Reads the content of a message that has none yet, and its marks: a string or a list of blocks
 // with texts and images. Null is no text.
-ApiResult<void> ReadMessageContent(const Json* content, const std::string& place,
-                                   MediaReader* media, Message* message) {
+ApiResult<void> ReadMessageContent(const Json* content, const std::string& place, BlockReader from,
+                                   Message* message) {
   if (content == nullptr) return {};
   if (content->is_string()) {
     message->content = content->text();
@@ -168,7 +176,7 @@ ApiResult<void> ReadMessageContent(const Json* content, const std::string& place
     return tl::unexpected(FieldError(place, "a string or a list of blocks"));
   }
   for (size_t i = 0; i < content->size(); ++i) {
-    auto added = AddBlock((*content)[i], ItemPlace(place, i), media, message);
+    auto added = AddBlock((*content)[i], ItemPlace(place, i), from, message);
     const bool last = i + 1 == content->size();
     if (added) added = AddMark((*content)[i], ItemPlace(place, i), last, &message->marks);
     if (!added) return added;
@@ -176,14 +184,14 @@ ApiResult<void> ReadMessageContent(const Json* content, const std::string& place
   return {};
 }
 
-ApiResult<Message> ReadToolResult(const Json& block, const std::string& place, MediaReader* media) {
+ApiResult<Message> ReadToolResult(const Json& block, const std::string& place, BlockReader from) {
   const auto id = NeededString(block, place, "tool_use_id");
   if (!id) return tl::unexpected(id.error());
   const FieldReader fields(block, place + ".");
   Message message;
   message.role = Role::kTool;
   message.tool_call_id = *id;
-  auto read = ReadMessageContent(fields.Find("content"), place + ".content", media, &message);
+  auto read = ReadMessageContent(fields.Find("content"), place + ".content", from, &message);
   if (read) read = AddMark(block, place, true, &message.marks);
   if (!read) return tl::unexpected(read.error());
   return message;
@@ -226,7 +234,7 @@ ApiResult<void> AddAssistantBlock(const Json& block, const std::string& place, M
     return {};
   }
   if (*type == "text" || *type == "image" || *type == "document" || *type == "search_result") {
-    return AddBlock(block, place, nullptr, message);
+    return AddBlock(block, place, {}, message);
   }
   if (*type != "thinking") {
     NoteLeftOut(*type, left_out);
@@ -255,7 +263,7 @@ ApiResult<void> AddAssistantMessage(const Json& content, const std::string& plac
 }
 
 // Results come first, wherever they are in the list: templates expect them right after their calls.
-ApiResult<void> AddUserMessage(const Json& content, const std::string& place, MediaReader* media,
+ApiResult<void> AddUserMessage(const Json& content, const std::string& place, BlockReader from,
                                std::vector<Message>* messages) {
   Message message;
   bool has_text = content.empty();
@@ -264,12 +272,12 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place, Me
     const auto type = BlockType(block, ItemPlace(place, i));
     if (!type) return tl::unexpected(type.error());
     if (*type == "tool_result") {
-      auto result = ReadToolResult(block, ItemPlace(place, i), media);
+      auto result = ReadToolResult(block, ItemPlace(place, i), from);
       if (!result) return tl::unexpected(result.error());
       messages->push_back(std::move(*result));
       continue;
     }
-    auto added = AddBlock(block, ItemPlace(place, i), media, &message);
+    auto added = AddBlock(block, ItemPlace(place, i), from, &message);
     if (!added) return added;
     has_text = true;
     // Only the last text block is at the end of the message.
@@ -281,7 +289,7 @@ ApiResult<void> AddUserMessage(const Json& content, const std::string& place, Me
   return {};
 }
 
-ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaReader* media,
+ApiResult<void> AddMessage(const Json& json, const std::string& place, BlockReader from,
                            Conversation* conversation) {
   if (!json.is_object()) return tl::unexpected(FieldError(place, "an object"));
   const auto name = NeededString(json, place, "role");
@@ -300,59 +308,45 @@ ApiResult<void> AddMessage(const Json& json, const std::string& place, MediaRead
   }
   const bool blocks = content != nullptr && content->is_array();
   if (blocks && role == Role::kUser) {
-    return AddUserMessage(*content, content_place, media, &conversation->messages);
+    return AddUserMessage(*content, content_place, from, &conversation->messages);
   }
   if (blocks && role == Role::kAssistant) {
     return AddAssistantMessage(*content, content_place, conversation);
   }
   Message message;
   message.role = *role;
-  auto read = ReadMessageContent(content, content_place, media, &message);
+  auto read = ReadMessageContent(content, content_place, from, &message);
   if (!read) return read;
   conversation->messages.push_back(std::move(message));
   return {};
 }
 
 // Parses `system` of the request.
-ApiResult<void> AddSystem(const Json& body, MediaReader* media, std::vector<Message>* messages) {
+ApiResult<void> AddSystem(const Json& body, BlockReader from, std::vector<Message>* messages) {
   Message message;
   message.role = Role::kSystem;
-  auto read = ReadMessageContent(FieldReader(body, "").Find("system"), "system", media, &message);
+  auto read = ReadMessageContent(FieldReader(body, "").Find("system"), "system", from, &message);
   if (!read) return read;
   if (message.content.empty()) return {};
   messages->push_back(std::move(message));
   return {};
 }
 
-// Returns the tools in OpenAI's form, which templates expect; empty if there are none.
-ApiResult<Tools> ReadTools(const Json& body, std::vector<CacheMark>* marks) {
-  const Json* tools = FieldReader(body, "").Find("tools");
-  if (tools == nullptr) return Tools();
-  if (!tools->is_array()) return tl::unexpected(FieldError("tools", "a list"));
-  Json shown = Json::array();
-  for (size_t i = 0; i < tools->size(); ++i) {
-    const Json& tool = (*tools)[i];
-    const std::string place = ItemPlace("tools", i);
-    if (!tool.is_object()) return tl::unexpected(FieldError(place, "an object"));
-    auto marked = AddMark(tool, place, true, marks);
-    if (!marked) return tl::unexpected(marked.error());
-    FieldReader fields(tool, place + ".");
-    const Json* schema = fields.Find("input_schema");
-    if (schema == nullptr) continue;
-    if (!schema->is_object()) fields.Fail("input_schema", "an object");
-    const auto name = NeededString(tool, place, "name");
-    if (!name) return tl::unexpected(name.error());
-    Json function = {{"name", *name}};
-    std::string description;
-    fields.String("description", &description);
-    if (fields.error()) return tl::unexpected(*fields.error());
-    if (!description.empty()) function["description"] = description;
-    function["parameters"] = *schema;
-    shown.push_back({{"type", "function"}, {"function", std::move(function)}});
+// Adds the tools, once the messages have referred to the deferred ones, and their marks.
+ApiResult<void> AddTools(const Json& body, const AnthropicTools& tools,
+                         Conversation* conversation) {
+  auto shown = tools.Shown();
+  auto loaded = tools.Loaded();
+  if (!shown || !loaded) return tl::unexpected(shown ? loaded.error() : shown.error());
+  conversation->tools = *std::move(shown);
+  conversation->loaded_tools = *std::move(loaded);
+  for (const std::string& type : tools.left_out()) NoteLeftOut(type, &conversation->left_out);
+  const Json* const list = FieldReader(body, "").Find("tools");
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+    auto marked = AddMark((*list)[i], ItemPlace("tools", i), true, &conversation->tools_marks);
+    if (!marked) return marked;
   }
-  auto made = Tools::Make(std::move(shown));
-  if (!made) return tl::unexpected(ToApiError(made.error()));
-  return *std::move(made);
+  return {};
 }
 
 // Whether the request asks for arguments while they are generated. Anthropic's field is one of each
@@ -425,15 +419,16 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
     return tl::unexpected(FieldError("messages", "a list of at least one message"));
   }
   Conversation conversation;
-  MediaReader media(rules);
-  auto added = AddSystem(body, &media, &conversation.messages);
-  for (size_t i = 0; added && i < messages->size(); ++i) {
-    added = AddMessage((*messages)[i], ItemPlace("messages", i), &media, &conversation);
-  }
-  if (!added) return tl::unexpected(added.error());
-  auto tools = ReadTools(body, &conversation.tools_marks);
+  auto tools = AnthropicTools::Parse(body);
   if (!tools) return tl::unexpected(tools.error());
-  conversation.tools = *std::move(tools);
+  MediaReader media(rules);
+  const BlockReader from{&media, &*tools};
+  auto added = AddSystem(body, from, &conversation.messages);
+  for (size_t i = 0; added && i < messages->size(); ++i) {
+    added = AddMessage((*messages)[i], ItemPlace("messages", i), from, &conversation);
+  }
+  if (added) added = AddTools(body, *tools, &conversation);
+  if (!added) return tl::unexpected(added.error());
   added = AddMark(body, "", true, &conversation.messages.back().marks);
   if (added) added = CheckMarks(conversation);
   if (!added) return tl::unexpected(added.error());
@@ -442,6 +437,9 @@ ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaR
   ReadTemplateKwargs(&fields, &conversation);
   if (fields.error()) return tl::unexpected(*fields.error());
   conversation.end = PromptEnd::kUsual;
+  auto edits = ParseContextManagement(body);
+  if (!edits) return tl::unexpected(edits.error());
+  conversation.edits = *std::move(edits);
   return conversation;
 }
 

@@ -4,11 +4,11 @@
 //   messages[i].role "system"          -> a system message, where it stands
 //   user: tool_result, …, text, …      -> a tool message for each result, then a user message
 //   assistant: thinking, text, tool_use -> one assistant message with reasoning, text and calls
-//   tools[i] {name, input_schema}      -> OpenAI's form; a tool without a schema is the service's
-//                                         own (web search, …) and is left out
+//   tools                              -> OpenAI's form (api/anthropic/anthropic_tools.h)
 //   output_config.format               -> the grammar of the answer's text, as of
 //   `response_format`;
 //                                         `output_format` is its older name
+//   context_management                 -> what is cleared before the prompt is made
 //
 // `cache_control` becomes a mark of its message; `tool_choice` does not change the tools in the
 // prompt. Signatures and unknown fields are ignored, because clients send many.
@@ -31,7 +31,8 @@ ApiResult<ChatRequest> ParseMessagesRequest(const Json& body, const GenerationPa
                                             const MediaRules& rules = {},
                                             GrammarCache* cache = nullptr);
 
-// Parses only `system`, `messages`, `tools` and `thinking`, from which the prompt is rendered.
+// Parses only `system`, `messages`, `tools`, `thinking` and `context_management`, from which the
+// prompt is rendered.
 ApiResult<Conversation> ParseMessagesConversation(const Json& body, const MediaRules& rules = {});
 
 }  // namespace cairn

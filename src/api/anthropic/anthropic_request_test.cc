@@ -122,22 +122,89 @@ TEST(AnthropicRequest, ToolResultsAloneMakeNoUserMessage) {
   EXPECT_EQ(Lines(ParseOne(R"({"role":"user","content":[]})")), "user: \n");
 }
 
-TEST(AnthropicRequest, ToolsTakeOpenAisFormAndTheServicesOwnAreLeftOut) {
+TEST(AnthropicRequest, ToolsTakeOpenAisFormAndThoseThatTheServiceRunsAreLeftOut) {
   const std::string body = R"({"messages":[{"role":"user","content":"hi"}],"tools":[
       {"name":"weather","description":"Tells it.","cache_control":{"type":"ephemeral"},
        "input_schema":{"type":"object","properties":{"city":{"type":"string"}}}},
       {"type":"web_search_20250305","name":"web_search","max_uses":3},
-      {"name":"later","input_schema":{"type":"object"},"defer_loading":true}])";
+      {"type":"custom","name":"other","input_schema":{"type":"object"}}])";
   const std::string expected =
       R"([{"type":"function","function":{"name":"weather","description":"Tells it.",)"
       R"("parameters":{"type":"object","properties":{"city":{"type":"string"}}}}},)"
-      R"({"type":"function","function":{"name":"later","parameters":{"type":"object"}}}])";
+      R"({"type":"function","function":{"name":"other","parameters":{"type":"object"}}}])";
   EXPECT_EQ(Parse(body + "}").tools.text(), expected);
+  EXPECT_EQ(Parse(body + "}").left_out, (std::vector<std::string>{"web_search_20250305"}));
   for (const char* choice :
        {R"({"type":"auto","disable_parallel_tool_use":true})", R"({"type":"any"})",
         R"({"type":"tool","name":"weather"})", R"({"type":"none"})"}) {
     EXPECT_EQ(Parse(body + R"(,"tool_choice":)" + choice + "}").tools.text(), expected) << choice;
   }
+}
+
+TEST(AnthropicRequest, AToolThatNoOtherModelKnowsIsRefusedWithoutASchema) {
+  const auto error_of = [](const std::string& tool) {
+    return ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user","content":"hi"}],"tools":[)" +
+                   tool + "]}");
+  };
+  for (const char* type : {"bash_20250124", "text_editor_20250728", "computer_20251124",
+                           "memory_20250818", "of_the_future"}) {
+    const std::string error = error_of(R"({"type":")" + std::string(type) + R"(","name":"x"})");
+    EXPECT_TRUE(error.starts_with("'tools[0].type' must be 'custom'")) << error;
+    EXPECT_NE(error.find(type), std::string::npos) << error;
+  }
+  EXPECT_EQ(error_of(R"({"name":"x"})"), "'tools[0].input_schema' must be an object");
+}
+
+// A tool that is there, and two that are deferred; `more` is another one.
+std::string DeferringTools(const std::string& more = "") {
+  return R"("tools":[{"name":"find","input_schema":{}},
+      {"name":"mail","description":"Sends.","input_schema":{"type":"object"},
+       "defer_loading":true},
+      {"name":"chart","input_schema":{},"defer_loading":true})" +
+         more + "]";
+}
+
+std::string NamesOf(const Tools& tools) {
+  std::string names;
+  for (const Json& tool : tools.list()) names += tool["function"]["name"].text() + " ";
+  return names;
+}
+
+TEST(AnthropicRequest, ADeferredToolIsShownWhereAResultRefersToIt) {
+  const std::string asked = R"({"role":"user","content":"hi"})";
+  const std::string found = R"({"role":"assistant","content":[
+        {"type":"tool_use","id":"t","name":"find","input":{}}]},
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[
+          {"type":"tool_reference","tool_name":"mail"},
+          {"type":"tool_reference","tool_name":"find"},
+          {"type":"tool_reference","tool_name":"mail"}]}]})";
+  const Conversation before = Parse(R"({"messages":[)" + asked + "]," + DeferringTools() + "}");
+  EXPECT_EQ(NamesOf(before.tools), "find ");
+  EXPECT_EQ(NamesOf(before.loaded_tools), "");
+  Conversation after =
+      Parse(R"({"messages":[)" + asked + "," + found + "]," + DeferringTools() + "}");
+  EXPECT_EQ(after.tools.text(), before.tools.text());
+  EXPECT_EQ(NamesOf(after.loaded_tools), "mail ");
+  JoinTextParts({}, &after);
+  const std::string mail =
+      R"({"name":"mail","description":"Sends.","parameters":{"type":"object"}})";
+  EXPECT_EQ(after.messages.back().content, mail + "\nfind\n" + mail);
+}
+
+TEST(AnthropicRequest, DeferredToolsAreThereFromTheBeginningWhereOnlyTheServiceCouldSearch) {
+  const std::string hi = R"({"messages":[{"role":"user","content":"hi"}],)";
+  const auto names = [&](const std::string& fields) {
+    return NamesOf(Parse(hi + fields + "}").tools);
+  };
+  for (const char* search : {"tool_search_tool_regex_20251119", "tool_search_tool_bm25"}) {
+    EXPECT_EQ(names(DeferringTools(R"(,{"type":")" + std::string(search) + R"(","name":"s"})")),
+              "find mail chart ");
+  }
+  EXPECT_EQ(names(DeferringTools() + R"(,"tool_choice":{"type":"tool","name":"chart"})"),
+            "find mail chart ");
+  EXPECT_TRUE(ErrorOf(R"({"max_tokens":1,"messages":[{"role":"user","content":"hi"}],"tools":[
+                          {"name":"a","input_schema":{},"defer_loading":true}]})")
+                  .starts_with("'tools' must be with one at least without 'defer_loading'"));
 }
 
 // "message: marks", with 'h' for an hour and 'i' for inside.

@@ -2,6 +2,7 @@
 
 #include "api/anthropic/anthropic_request.h"
 #include "api/json.h"
+#include "api/request/apply_tool_choice.h"
 #include "testing/api/api_fixture.h"
 #include "testing/api/played_answer.h"
 #include "testing/base/golden_file.h"
@@ -248,6 +249,41 @@ TEST_F(AnthropicTest, AToolThatMustBeCalledIsForced) {
   EXPECT_TRUE(StartMessages(body + R"({"type":"tool","name":"f"}})").has_value());
   EXPECT_EQ(StartMessages(body + R"({"type":"tool","name":"g"}})").error().field, "tool_choice");
   EXPECT_EQ(StartMessages(body + R"({"type":"any"},"x":0})").has_value(), true);
+}
+
+TEST_F(AnthropicTest, AToolThatAResultReferredToMayBeCalledAndIsNotInThePromptsList) {
+  const std::string body = R"({"max_tokens":4,"messages":[
+      {"role":"user","content":"hi"},
+      {"role":"assistant","content":[{"type":"tool_use","id":"t","name":"find","input":{}}]},
+      {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[
+          {"type":"tool_reference","tool_name":"mail"}]}]}],
+      "tools":[{"name":"find","input_schema":{"type":"object"}},
+               {"name":"mail","input_schema":{"type":"object"},"defer_loading":true},
+               {"name":"chart","input_schema":{"type":"object"},"defer_loading":true}]})";
+  auto request = ParseMessagesRequest(Body(body), GenerationParams{});
+  ASSERT_TRUE(request.has_value()) << request.error().message;
+  const auto prompt = service_.Render(request->conversation);
+  ASSERT_TRUE(prompt.has_value());
+  const size_t mail = prompt->find(R"({"name":"mail","parameters":{"type":"object"}})");
+  EXPECT_GT(mail, prompt->find("hi")) << *prompt;
+  EXPECT_NE(mail, std::string::npos) << *prompt;
+  EXPECT_EQ(prompt->find("chart"), std::string::npos);
+  const auto callable = ApplyToolChoice(*template_, &*request, service_.grammars());
+  ASSERT_TRUE(callable.has_value());
+  EXPECT_NE(callable->FindFunction("mail"), nullptr);
+  EXPECT_EQ(callable->FindFunction("chart"), nullptr);
+}
+
+TEST_F(AnthropicTest, WhatIsLeftOutIsTold) {
+  auto chat = StartMessages(R"({"max_tokens":4,"messages":[{"role":"user","content":"hi"}],
+      "tools":[{"type":"web_search_20250305","name":"web_search"}]})");
+  ASSERT_TRUE(chat.has_value());
+  RequestLog log;
+  auto record = log.Begin({"msg_1", "/v1/messages", 0, 0}, std::move(chat->explained), &engine_);
+  EXPECT_TRUE(record->Tells(false));
+  chat->record = record;
+  EXPECT_EQ(Collect(std::move(*chat))["cairn"],
+            Json::parse(R"({"left_out":["web_search_20250305"]})"));
 }
 
 // Marks at 300 tokens for an hour and at 950 for five minutes, of the 1,000 of Play.

@@ -64,7 +64,8 @@ ApiResult<ToolChoice> ReadChoice(const Json& choice) {
   if (!choice.is_object()) return Refuse(kToolChoiceField, expected);
   const auto type = StringAt(choice, "type");
   if (type == "allowed_tools") return ReadAllowed(choice);
-  if (type != "function") {
+  // A custom tool of Responses is a function of one text.
+  if (type != "function" && type != "custom") {
     return Refuse(std::string(kToolChoiceField) + ".type", "'function' or 'allowed_tools'");
   }
   auto name = FunctionName(choice, kToolChoiceField);

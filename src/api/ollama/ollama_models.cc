@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "chat/parse/answer_parser.h"
 #include "engine/embed/embedding_architectures.h"
 
@@ -61,12 +62,7 @@ std::string QuantizationOf(std::string_view description) {
 // would have to be read for that.
 std::string DigestOf(const std::string& text) {
   std::string digest;
-  for (uint64_t seed = 1; seed <= 4; ++seed) {
-    std::array<char, 17> digits{};
-    std::snprintf(digits.data(), digits.size(), "%016llx",
-                  static_cast<unsigned long long>(Hash64(text, seed)));
-    digest += digits.data();
-  }
+  for (uint64_t seed = 1; seed <= 4; ++seed) digest += HexText(Hash64(text, seed));
   return digest;
 }
 
@@ -249,14 +245,14 @@ ApiResult<std::string> OllamaShowBody(const ChatService& service, const ServedMo
                  {"modified_at", OllamaTime(served.started_unix_s)}});
 }
 
-ApiResult<std::string> OllamaPullBody(const ServedModel& served, std::string_view body) {
-  const auto name = OllamaModelIn(body);
-  if (!name) return tl::unexpected(name.error());
-  if (const auto there = CheckOllamaModel(served, *name); !there) {
-    ApiError error = there.error();
-    error.message +=
-        ", and downloads none by request; start it with the model: cairn serve -hf "
-        "USER/REPOSITORY";
+ApiResult<std::string> OllamaPullBody(ApiResult<void> there) {
+  if (!there) {
+    ApiError error = std::move(there.error());
+    if (error.status == 404) {
+      error.message +=
+          ", and downloads none by request; start it with the model: cairn serve -hf "
+          "USER/REPOSITORY";
+    }
     return tl::unexpected(std::move(error));
   }
   return ToText({{"status", "success"}}) + "\n";

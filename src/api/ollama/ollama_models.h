@@ -74,8 +74,8 @@ ApiResult<std::string> OllamaShowBody(const ChatService& service, const ServedMo
 // Whether the model's template has a place for reasoning.
 bool Thinks(const ChatService& service);
 
-// POST /api/pull: success for a model that is there, in lines if the client asked for a stream.
-ApiResult<std::string> OllamaPullBody(const ServedModel& served, std::string_view body);
+// POST /api/pull: success if the model is `there`. A 404 gets what to do instead.
+ApiResult<std::string> OllamaPullBody(ApiResult<void> there);
 // The answer to requests that make, copy, send or remove models.
 ApiError NoOllamaChange(std::string_view path);
 

@@ -98,14 +98,18 @@ TEST_F(OllamaModels, EveryNameOfAListHasATag) {
 }
 
 TEST_F(OllamaModels, OnlyModelsThatAreThereArePulled) {
-  EXPECT_EQ(*OllamaPullBody(Served(), R"({"model":"my-model"})"), "{\"status\":\"success\"}\n");
-  EXPECT_EQ(*OllamaPullBody(Served(), R"({"name":"my-model:latest"})"),
-            "{\"status\":\"success\"}\n");
-  const auto refused = OllamaPullBody(Served(), R"({"model":"llama3"})");
+  const auto pull = [](const std::string& body) {
+    const auto name = OllamaModelIn(body);
+    return OllamaPullBody(name ? CheckOllamaModel(Served(), *name)
+                               : ApiResult<void>(tl::unexpected(name.error())));
+  };
+  EXPECT_EQ(*pull(R"({"model":"my-model"})"), "{\"status\":\"success\"}\n");
+  EXPECT_EQ(*pull(R"({"name":"my-model:latest"})"), "{\"status\":\"success\"}\n");
+  const auto refused = pull(R"({"model":"llama3"})");
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().status, 404);
   EXPECT_NE(refused.error().message.find("cairn serve -hf"), std::string::npos);
-  EXPECT_EQ(OllamaPullBody(Served(), "{}").error().message, "'model' must be the name of a model");
+  EXPECT_EQ(pull("{}").error().message, "'model' must be the name of a model");
 }
 
 TEST_F(OllamaModels, ErrorsAreATextAlone) {

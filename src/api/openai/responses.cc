@@ -5,9 +5,14 @@
 #include "api/answer/cost_json.h"
 #include "api/openai/response_items.h"
 #include "chat/calls/calls_json.h"
+#include "chat/text/limited_json.h"
 
 namespace cairn {
 namespace {
+
+constexpr const char* kFunctionCall = "function_call";
+constexpr const char* kCustomToolCall = "custom_tool_call";
+constexpr const char* kToolSearchCall = "tool_search_call";
 
 Json ResponseUsage(const GenerationCost& cost) {
   return {{"input_tokens", cost.prompt_tokens},
@@ -51,17 +56,41 @@ Json ContentPart(const std::string& item_type, const std::string& text) {
 }
 
 std::string TextEvent(const std::string& item_type) {
-  if (item_type == "function_call") return "response.function_call_arguments";
+  if (item_type == kCustomToolCall) return "response.custom_tool_call_input";
+  if (item_type == kFunctionCall) return "response.function_call_arguments";
   return item_type == "reasoning" ? "response.reasoning_text" : "response.output_text";
+}
+
+bool IsCallItem(const Json& item) {
+  const std::string type = TypeOf(item);
+  return type == kFunctionCall || type == kCustomToolCall || type == kToolSearchCall;
+}
+
+// Returns the item of a call that begins. `number` makes its ids.
+Json NewCall(const ResponseTool& tool, const std::string& number, const AnswerDelta& piece) {
+  const std::string id = piece.id.empty() ? "call_" + number : piece.id;
+  if (tool.kind == ResponseTool::Kind::kSearch) {
+    return {{"id", "tsc_" + number}, {"type", kToolSearchCall}, {"status", "in_progress"},
+            {"execution", "client"}, {"call_id", id},           {"arguments", Json::object()}};
+  }
+  const bool custom = tool.kind == ResponseTool::Kind::kCustom;
+  Json item = {{"id", (custom ? "ctc_" : "fc_") + number},
+               {"type", custom ? kCustomToolCall : kFunctionCall},
+               {"status", "in_progress"},
+               {"call_id", id},
+               {"name", piece.text}};
+  item[custom ? "input" : "arguments"] = "";
+  if (!tool.name_space.empty()) item["namespace"] = tool.name_space;
+  return item;
 }
 
 }  // namespace
 
 ResponseStream::ResponseStream(StartedChat chat, const AnswerIdentity& identity,
-                               ToolNamespaces namespaces, ResponseContext context)
+                               ResponseTools tools, ResponseContext context)
     : record_(chat.record),
       reader_(std::move(chat)),
-      namespaces_(std::move(namespaces)),
+      tools_(std::move(tools)),
       number_(ResponseNumber(identity.id)),
       on_end_(std::move(context.on_end)),
       tells_progress_(context.options.progress),
@@ -129,7 +158,7 @@ void ResponseStream::AppendPiece(const AnswerDelta& piece, const GenerationCost&
                                  std::string* chunk) {
   switch (piece.kind) {
     case AnswerDelta::Kind::kCallBegin:
-      return OpenItem("function_call", piece, chunk);
+      return OpenItem(kFunctionCall, piece, chunk);
     case AnswerDelta::Kind::kReasoning:
       if (TypeOf(item_) != "reasoning") OpenItem("reasoning", piece, chunk);
       break;
@@ -140,6 +169,8 @@ void ResponseStream::AppendPiece(const AnswerDelta& piece, const GenerationCost&
       break;
   }
   text_ += piece.text;
+  // Other calls are shown as what their arguments say, once these are complete.
+  if (piece.kind == AnswerDelta::Kind::kCallArguments && TypeOf(item_) != kFunctionCall) return;
   Json fields = {{"delta", piece.text}};
   if (piece.kind == AnswerDelta::Kind::kContent) fields["logprobs"] = Json::array();
   if (tells_timings_) fields["timings"] = TimingsJson(cost);
@@ -151,12 +182,10 @@ void ResponseStream::OpenItem(const std::string& type, const AnswerDelta& piece,
   CloseItem("completed", chunk);
   const size_t index = response_["output"].size();
   const std::string number = number_ + "-" + std::to_string(index);
-  if (type == "function_call") {
-    item_ = {{"id", "fc_" + number},    {"type", type},
-             {"status", "in_progress"}, {"call_id", piece.id.empty() ? "call_" + number : piece.id},
-             {"name", piece.text},      {"arguments", ""}};
-    const auto found = namespaces_.find(piece.text);
-    if (found != namespaces_.end() && !found->second.empty()) item_["namespace"] = found->second;
+  if (type == kFunctionCall) {
+    const auto found = tools_.find(piece.text);
+    const ResponseTool tool = found == tools_.end() ? ResponseTool() : found->second;
+    item_ = NewCall(tool, number, piece);
   } else if (type == "reasoning") {
     item_ = {{"id", "rs_" + number},
              {"type", type},
@@ -181,13 +210,11 @@ void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
   if (item_.is_null()) return;
   const std::string type = TypeOf(item_);
   // An incomplete call must not be executed.
-  const bool broken = type == "function_call" && !IsJsonObject(text_);
+  const bool broken = IsCallItem(item_) && !IsJsonObject(text_);
   item_["status"] = broken ? "incomplete" : status;
   Json fields;
-  if (type == "function_call") {
-    item_["arguments"] = text_;
-    fields = {{"name", item_["name"]}, {"arguments", text_}};
-    EmitInItem(TextEvent(type) + ".done", fields, chunk);
+  if (IsCallItem(item_)) {
+    CloseCall(chunk);
   } else {
     fields["text"] = text_;
     if (type == "message") fields["logprobs"] = Json::array();
@@ -201,6 +228,26 @@ void ResponseStream::CloseItem(const std::string& status, std::string* chunk) {
        chunk);
   response_["output"].push_back(std::exchange(item_, nullptr));
   text_.clear();
+}
+
+void ResponseStream::CloseCall(std::string* chunk) {
+  const std::string type = TypeOf(item_);
+  if (type == kFunctionCall) {
+    item_["arguments"] = text_;
+    const Json fields = {{"name", item_["name"]}, {"arguments", text_}};
+    return EmitInItem(TextEvent(type) + ".done", fields, chunk);
+  }
+  const auto parsed = ParseLimitedJson(text_, "arguments");
+  const bool object = parsed && parsed->is_object();
+  if (type == kToolSearchCall) {
+    if (object) item_["arguments"] = *parsed;
+    return;
+  }
+  const Json input = object ? parsed->value("input", Json()) : Json();
+  // A model that wrote no such argument, or half of one: the client gets what it wrote.
+  item_["input"] = input.is_string() ? input.text() : text_;
+  EmitInItem(TextEvent(type) + ".delta", {{"delta", item_["input"]}}, chunk);
+  EmitInItem(TextEvent(type) + ".done", {{"input", item_["input"]}}, chunk);
 }
 
 void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
@@ -220,9 +267,9 @@ void ResponseStream::End(const AnswerEnd& end, std::string* chunk) {
 }
 
 ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
-                                       ToolNamespaces namespaces, const std::function<bool()>& gone,
+                                       ResponseTools tools, const std::function<bool()>& gone,
                                        ResponseContext context) {
-  ResponseStream stream(std::move(chat), identity, std::move(namespaces), std::move(context));
+  ResponseStream stream(std::move(chat), identity, std::move(tools), std::move(context));
   std::string events;  // these events are not sent; only the response is used
   while (stream.Next(&events)) {
     events.clear();

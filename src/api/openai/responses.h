@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -17,12 +16,10 @@
 #include "api/answer/answer_reader.h"
 #include "api/api_error.h"
 #include "api/json.h"
+#include "api/openai/response_tools.h"
 #include "api/request/answer_options.h"
 
 namespace cairn {
-
-// Namespaces of the tools that were declared inside one, by tool name.
-using ToolNamespaces = std::map<std::string, std::string>;
 
 // The request's part of a response, and where it is stored. All fields may be empty.
 struct ResponseContext {
@@ -41,6 +38,8 @@ struct ResponseContext {
 //     reasoning      content_part.added, reasoning_text.delta …, .done, content_part.done
 //     message        content_part.added, output_text.delta …, .done, content_part.done
 //     function_call  function_call_arguments.delta …, .done
+//     custom_tool_call  custom_tool_call_input.delta, .done, when its text is complete
+//     tool_search_call  nothing in between
 //   response.output_item.done
 //   response.completed | .incomplete (max_output_tokens) | .failed, with the whole response; of an
 //                                               answer, with `cairn` where it was asked for
@@ -52,7 +51,7 @@ struct ResponseContext {
 // has the status "cancelled".
 class ResponseStream {
  public:
-  ResponseStream(StartedChat chat, const AnswerIdentity& identity, ToolNamespaces namespaces,
+  ResponseStream(StartedChat chat, const AnswerIdentity& identity, ResponseTools tools,
                  ResponseContext context = {});
 
   // Waits up to kAnswerWait for more and appends it to `chunk`. Returns false after the last event.
@@ -71,11 +70,13 @@ class ResponseStream {
   void AppendPiece(const AnswerDelta& piece, const GenerationCost& cost, std::string* chunk);
   void OpenItem(const std::string& type, const AnswerDelta& piece, std::string* chunk);
   void CloseItem(const std::string& status, std::string* chunk);
+  // Fills the open item, a call, from its arguments, and emits the events of their end.
+  void CloseCall(std::string* chunk);
   void End(const AnswerEnd& end, std::string* chunk);
 
   const std::shared_ptr<const RequestRecord> record_;
   AnswerReader reader_;
-  const ToolNamespaces namespaces_;
+  const ResponseTools tools_;
   const std::string number_;  // number of the answer, part of its items' ids
   const std::function<void(const Json& response)> on_end_;
   const bool tells_progress_;
@@ -90,7 +91,7 @@ class ResponseStream {
 
 // Waits for the complete answer. Polls `gone` meanwhile; true cancels the request.
 ApiResult<std::string> CollectResponse(StartedChat chat, const AnswerIdentity& identity,
-                                       ToolNamespaces namespaces, const std::function<bool()>& gone,
+                                       ResponseTools tools, const std::function<bool()>& gone,
                                        ResponseContext context = {});
 
 }  // namespace cairn

@@ -1,5 +1,6 @@
 #include "api/openai/responses_request.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,19 @@
 
 namespace cairn {
 namespace {
+
+// The tools that the client's searches found.
+struct FoundTools {
+  ResponseTools* known = nullptr;
+  Loosened* loosened = nullptr;
+  Json tools = Json::array();  // in chat completions' form
+};
+
+// The parts that items are read with.
+struct ItemReader {
+  MediaReader* media = nullptr;
+  FoundTools* found = nullptr;
+};
 
 // Returns the text of a field. Null if it is absent or not a string.
 const std::string* StringOf(const Json& object, std::string_view name) {
@@ -64,6 +78,8 @@ ApiResult<void> ReadItemContent(const Json& item, const std::string& item_place,
   }
   for (size_t i = 0; i < content->size(); ++i) {
     auto added = AddPart((*content)[i], ItemPlace(place, i), media, left_out, message);
+    const bool last = i + 1 == content->size();
+    if (added) added = AddBreakpoint((*content)[i], ItemPlace(place, i), last, &message->marks);
     if (!added) return added;
   }
   return {};
@@ -209,8 +225,49 @@ void AddReasoningItem(const Json& item, Conversation* conversation) {
   }
 }
 
-ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader* media,
+// Adds the client's search for tools.
+ApiResult<void> AddSearchCall(const Json& item, const std::string& place,
+                              std::vector<Message>* messages) {
+  ToolCall call{.name = kToolSearch};
+  auto id = NeededString(item, place, "call_id");
+  if (!id) return tl::unexpected(id.error());
+  call.id = *std::move(id);
+  auto arguments = ArgumentsText(item, place);
+  if (!arguments) return tl::unexpected(arguments.error());
+  call.arguments = *std::move(arguments);
+  OpenAnswer(messages, true)->tool_calls.push_back(std::move(call));
+  return {};
+}
+
+// Adds what the client's search found: the definitions of tools, one a line.
+ApiResult<void> AddSearchOutput(const Json& item, const std::string& place, FoundTools* found,
+                                std::vector<Message>* messages) {
+  auto id = NeededString(item, place, "call_id");
+  if (!id) return tl::unexpected(id.error());
+  ResponseToolReader reader(found->known, found->loosened);
+  const auto tools = item.find("tools");
+  auto read = reader.AddFound(tools == item.end() ? Json() : *tools, place + ".tools");
+  if (!read) return read;
+  Message message{.role = Role::kTool, .tool_call_id = *std::move(id), .name = kToolSearch};
+  for (const Json& tool : reader.Take()) {
+    message.content += ToText(tool["function"]) + "\n";
+    const bool is_new =
+        std::find(found->tools.begin(), found->tools.end(), tool) == found->tools.end();
+    if (is_new) found->tools.push_back(tool);
+  }
+  if (message.content.empty()) message.content = "(no tools found)";
+  messages->push_back(std::move(message));
+  return {};
+}
+
+bool IsClients(const Json& item) {
+  const std::string* execution = StringOf(item, "execution");
+  return execution != nullptr && *execution == "client";
+}
+
+ApiResult<void> AddItem(const Json& item, const std::string& place, const ItemReader& from,
                         Conversation* conversation) {
+  MediaReader* const media = from.media;
   if (!item.is_object()) return tl::unexpected(FieldError(place, "an object"));
   std::vector<Message>* const messages = &conversation->messages;
   // Messages may come without a type.
@@ -221,6 +278,10 @@ ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader*
   if (type == "custom_tool_call") return AddCustomCall(item, place, messages);
   if (type == "function_call_output" || type == "custom_tool_call_output") {
     return AddCallOutput(item, place, media, messages);
+  }
+  if (type == "tool_search_call" && IsClients(item)) return AddSearchCall(item, place, messages);
+  if (type == "tool_search_output" && IsClients(item)) {
+    return AddSearchOutput(item, place, from.found, messages);
   }
   if (type == "item_reference") {
     return tl::unexpected(FieldError(
@@ -237,29 +298,29 @@ ApiResult<void> AddItem(const Json& item, const std::string& place, MediaReader*
   return {};
 }
 
-ApiResult<void> AddItems(const Json& items, const std::string& place, MediaReader* media,
+ApiResult<void> AddItems(const Json& items, const std::string& place, const ItemReader& from,
                          Conversation* conversation) {
   for (size_t i = 0; i < items.size(); ++i) {
-    auto added = AddItem(items[i], ItemPlace(place, i), media, conversation);
+    auto added = AddItem(items[i], ItemPlace(place, i), from, conversation);
     if (!added) return added;
   }
   return {};
 }
 
 // One turn at a time, because all of them together may be large.
-ApiResult<void> AddHistory(const ResponseTurns& history, MediaReader* media,
+ApiResult<void> AddHistory(const ResponseTurns& history, const ItemReader& from,
                            Conversation* conversation) {
   for (const auto& turn : history) {
-    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", media, conversation);
+    auto added = AddItems(Json::parse(turn->input), turn->id + ".input", from, conversation);
     if (!added) return added;
     added =
-        AddItems(Json::parse(turn->response)["output"], turn->id + ".output", media, conversation);
+        AddItems(Json::parse(turn->response)["output"], turn->id + ".output", from, conversation);
     if (!added) return added;
   }
   return {};
 }
 
-ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaReader* media,
+ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, const ItemReader& from,
                           Conversation* conversation) {
   std::vector<Message>* const messages = &conversation->messages;
   std::string instructions;
@@ -271,7 +332,7 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaR
     messages->back().role = Role::kSystem;
     messages->back().content = std::move(instructions);
   }
-  auto added = AddHistory(history, media, conversation);
+  auto added = AddHistory(history, from, conversation);
   if (!added) return added;
   if (const std::string* input = StringOf(body, "input")) {
     messages->emplace_back();
@@ -283,53 +344,11 @@ ApiResult<void> ReadInput(const Json& body, const ResponseTurns& history, MediaR
     return tl::unexpected(FieldError("input", "a string or a list of items"));
   }
   if (auto fits = CheckInputItems(*items); !fits) return fits;
-  added = AddItems(*items, "input", media, conversation);
+  added = AddItems(*items, "input", from, conversation);
   if (!added) return added;
   if (messages->empty()) return tl::unexpected(FieldError("input", "at least one message"));
   return {};
 }
-
-// Collects functions in chat completions' form, including those inside namespaces. Of two with the
-// same name the first is shown, because a call could not distinguish them.
-class ToolReader {
- public:
-  explicit ToolReader(ResponsesRequest* request) : request_(request) {}
-
-  ApiResult<void> Add(const Json& tools, const std::string& place, const std::string& name_space) {
-    if (!tools.is_array()) return tl::unexpected(FieldError(place, "a list"));
-    for (size_t i = 0; i < tools.size(); ++i) {
-      auto added = AddOne(tools[i], ItemPlace(place, i), name_space);
-      if (!added) return added;
-    }
-    return {};
-  }
-  Json TakeShown() { return std::move(shown_); }
-
- private:
-  ApiResult<void> AddOne(const Json& tool, const std::string& place,
-                         const std::string& name_space) {
-    const auto type = NeededString(tool, place, "type");
-    if (!type) return tl::unexpected(type.error());
-    const bool nested = *type == "namespace" && name_space.empty();
-    if (*type != "function" && !nested) return {};
-    const auto name = NeededString(tool, place, "name");
-    if (!name) return tl::unexpected(name.error());
-    if (nested) {
-      const auto tools = tool.find("tools");
-      return tools == tool.end() ? ApiResult<void>() : Add(*tools, place + ".tools", *name);
-    }
-    if (!request_->namespaces.emplace(*name, name_space).second) return {};
-    Json function = {{"name", *name}};
-    if (const std::string* text = StringOf(tool, "description")) function["description"] = *text;
-    const auto parameters = tool.find("parameters");
-    if (parameters != tool.end() && !parameters->is_null()) function["parameters"] = *parameters;
-    shown_.push_back({{"type", "function"}, {"function", std::move(function)}});
-    return {};
-  }
-
-  ResponsesRequest* const request_;
-  Json shown_ = Json::array();
-};
 
 // Returns the GBNF that the answer's text must match, from `text.format`; empty if it is free.
 ApiResult<std::string> ReadTextFormat(const Json& body, Loosened* loosened, GrammarCache* cache) {
@@ -394,26 +413,41 @@ ApiResult<std::shared_ptr<const StoredResponses::Chain>> FindPreviousResponse(
   return chain;
 }
 
+namespace {
+
+ApiResult<void> ReadTools(const Json* list, ResponsesRequest* request) {
+  if (list == nullptr) return {};
+  ResponseToolReader reader(&request->tools, &request->chat.loosened);
+  auto read = reader.AddOffered(*list, "tools");
+  if (!read) return read;
+  auto shown = Tools::Make(reader.Take());
+  if (!shown) return tl::unexpected(ToApiError(shown.error()));
+  Conversation& conversation = request->chat.conversation;
+  conversation.tools = *std::move(shown);
+  for (const std::string& type : reader.left_out()) NoteLeftOut(type, &conversation.left_out);
+  return {};
+}
+
+}  // namespace
+
 ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
                                                   const GenerationParams& defaults,
                                                   const ResponseTurns& history,
                                                   const MediaRules& rules, GrammarCache* cache) {
   ResponsesRequest request;
   ChatRequest& chat = request.chat;
-  MediaReader media(rules);
-  auto read = ReadInput(body, history, &media, &chat.conversation);
-  if (!read) return tl::unexpected(read.error());
-  if (read = RefuseUnsupported(body, Reference::kResponses); !read) {
-    return tl::unexpected(read.error());
-  }
   FieldReader fields(body, "");
-  CheckMetadata(&fields);
-  ToolReader tools(&request);
-  if (const Json* list = fields.Find("tools")) read = tools.Add(*list, "tools", "");
+  auto read = ReadTools(fields.Find("tools"), &request);
   if (!read) return tl::unexpected(read.error());
-  auto shown = Tools::Make(tools.TakeShown());
-  if (!shown) return tl::unexpected(ToApiError(shown.error()));
-  chat.conversation.tools = *std::move(shown);
+  MediaReader media(rules);
+  FoundTools found{&request.tools, &chat.loosened};
+  read = ReadInput(body, history, {&media, &found}, &chat.conversation);
+  if (read) read = RefuseUnsupported(body, Reference::kResponses);
+  if (!read) return tl::unexpected(read.error());
+  auto loaded = Tools::Make(std::move(found.tools));
+  if (!loaded) return tl::unexpected(ToApiError(loaded.error()));
+  chat.conversation.loaded_tools = *std::move(loaded);
+  CheckMetadata(&fields);
   auto grammar = ReadTextFormat(body, &chat.loosened, cache);
   if (!grammar) return tl::unexpected(grammar.error());
   chat.grammar = std::move(*grammar);
@@ -424,6 +458,9 @@ ApiResult<ResponsesRequest> ParseResponsesRequest(const Json& body,
   const auto explain = ParseExplain(body);
   if (!explain) return tl::unexpected(explain.error());
   chat.options.explain = *explain;
+  auto hints = ParseCacheHints(body);
+  if (!hints) return tl::unexpected(hints.error());
+  chat.options.cache = *std::move(hints);
   fields.Bool("return_progress", &chat.options.progress);
   fields.Bool("timings_per_token", &chat.options.timings_per_token);
   chat.params = defaults;

@@ -6,7 +6,8 @@
 //   input[i] reasoning, message, function_call, … -> one assistant message, as far as they follow
 //                                                    in the order of an answer
 //   input[i] function_call_output             -> a tool message
-//
+//   input[i] tool_search_output               -> a tool message with the definitions of the tools,
+//                                                which may be called
 //
 // With `previous_response_id`, the items of that stored response and of its predecessors come
 // between `instructions` and `input`. Their instructions do not, as in OpenAI's API.
@@ -14,12 +15,12 @@
 #ifndef CAIRN_API_OPENAI_RESPONSES_REQUEST_H_
 #define CAIRN_API_OPENAI_RESPONSES_REQUEST_H_
 
-#include <map>
 #include <memory>
 #include <string>
 
 #include "api/json.h"
 #include "api/media/media_rules.h"
+#include "api/openai/response_tools.h"
 #include "api/openai/stored_responses.h"
 #include "api/request/chat_request.h"
 #include "sched/request/generation_request.h"
@@ -28,8 +29,7 @@ namespace cairn {
 
 struct ResponsesRequest {
   ChatRequest chat;
-  // Tools that were declared inside a namespace, by name: a call of one must name its namespace.
-  std::map<std::string, std::string> namespaces;
+  ResponseTools tools;
   bool store = true;
   // Fields of the request that the response repeats.
   Json repeated = Json::object();

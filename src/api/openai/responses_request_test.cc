@@ -146,19 +146,109 @@ TEST(ResponsesRequest, FunctionsAreShownThoseInsideNamespacesToo) {
        "parameters":{"type":"object"}},
       {"type":"namespace","name":"desk","description":"d","tools":[
           {"type":"function","name":"clock","parameters":{"type":"object"}},
-          {"type":"function","name":"shell","parameters":{"type":"object"}}]},
-      {"type":"web_search","external_web_access":true},
-      {"type":"custom","name":"apply_patch","format":{"type":"grammar"}}])";
+          {"type":"function","name":"shell","parameters":{"type":"object"}}]}])";
   const ResponsesRequest request = Parse(body + "}");
   EXPECT_EQ(request.chat.conversation.tools.text(),
             R"([{"type":"function","function":{"name":"shell","description":"Runs it.",)"
             R"("parameters":{"type":"object"}}},)"
             R"({"type":"function","function":{"name":"clock","parameters":{"type":"object"}}}])");
-  EXPECT_EQ(request.namespaces,
-            (std::map<std::string, std::string>{{"clock", "desk"}, {"shell", ""}}));
+  EXPECT_EQ(request.tools, (ResponseTools{{"clock", {.name_space = "desk"}}, {"shell", {}}}));
   const ChatRequest none = Parse(body + R"(,"tool_choice":"none"})").chat;
   EXPECT_EQ(none.conversation.tools, request.chat.conversation.tools);
   EXPECT_EQ(none.tool_choice.kind, ToolChoice::Kind::kNone);
+}
+
+TEST(ResponsesRequest, ACustomToolIsAFunctionOfOneText) {
+  const ResponsesRequest request = Parse(R"({"input":"hi","tools":[
+      {"type":"custom","name":"note"},
+      {"type":"custom","name":"patch","description":"Edits.",
+       "format":{"type":"grammar","syntax":"lark","definition":"start: \"a\""}}]})");
+  const std::string parameters =
+      R"("parameters":{"type":"object","properties":{"input":{"type":"string"}},)"
+      R"("required":["input"]})";
+  EXPECT_EQ(request.chat.conversation.tools.text(),
+            R"([{"type":"function","function":{"name":"note",)" + parameters +
+                R"(}},{"type":"function","function":{"name":"patch","description":)"
+                R"("Edits.\n\nThe input must match this lark grammar:\nstart: \"a\"",)" +
+                parameters + "}}]");
+  EXPECT_EQ(request.tools.at("patch").kind, ResponseTool::Kind::kCustom);
+  EXPECT_EQ(request.chat.loosened, Loosened{"tools[1].format"});
+}
+
+TEST(ResponsesRequest, ASearchOfTheWebIsLeftOutAndOtherToolsOfTheServiceAreRefused) {
+  const ResponsesRequest request =
+      Parse(R"({"input":"hi","tools":[{"type":"web_search","external_web_access":true},
+                                      {"type":"function","name":"f"}]})");
+  EXPECT_EQ(request.chat.conversation.tools.size(), 1u);
+  EXPECT_EQ(request.chat.conversation.left_out, (std::vector<std::string>{"web_search"}));
+  for (const char* type : {"file_search", "code_interpreter", "image_generation", "mcp",
+                           "local_shell", "shell", "computer", "apply_patch", "of_the_future"}) {
+    const std::string error =
+        ErrorOf(R"({"input":"hi","tools":[{"type":")" + std::string(type) + "\"}]}");
+    EXPECT_TRUE(error.starts_with("'tools[0].type' must be ")) << error;
+    EXPECT_NE(error.find(type), std::string::npos) << error;
+  }
+}
+
+std::string SearchingTools(const std::string& execution) {
+  return R"("tools":[
+      {"type":"tool_search","execution":")" +
+         execution + R"(","description":"Finds tools.","parameters":{"type":"object"}},
+      {"type":"function","name":"now"},
+      {"type":"function","name":"mail","description":"Sends.","defer_loading":true},
+      {"type":"namespace","name":"crm","description":"d","tools":[
+          {"type":"function","name":"customer","defer_loading":true}]}])";
+}
+
+std::vector<std::string> Names(const Tools& tools) {
+  std::vector<std::string> names;
+  for (const Json& tool : tools.list()) names.push_back(tool["function"]["name"].text());
+  return names;
+}
+
+TEST(ResponsesRequest, AClientsSearchIsAFunctionAndDeferredToolsWaitForIt) {
+  const ResponsesRequest request = Parse(R"({"input":"hi",)" + SearchingTools("client") + "}");
+  EXPECT_EQ(Names(request.chat.conversation.tools),
+            (std::vector<std::string>{"tool_search", "now"}));
+  EXPECT_EQ(request.tools.at("tool_search").kind, ResponseTool::Kind::kSearch);
+}
+
+TEST(ResponsesRequest, WithoutAClientsSearchDeferredToolsAreThereFromTheBeginning) {
+  const std::string server = R"({"input":"hi",)" + SearchingTools("server") + "}";
+  EXPECT_EQ(Names(Parse(server).chat.conversation.tools),
+            (std::vector<std::string>{"now", "mail", "customer"}));
+  EXPECT_EQ(Names(Parse(R"({"input":"hi","tools":[
+                {"type":"function","name":"mail","defer_loading":true}]})")
+                      .chat.conversation.tools),
+            std::vector<std::string>{"mail"});
+}
+
+TEST(ResponsesRequest, WhatAClientsSearchFoundIsShownWhereItStandsAndMayBeCalled) {
+  const std::string found = R"({"type":"tool_search_call","call_id":"s1","execution":"client",
+       "arguments":{"goal":"mail"}},
+      {"type":"tool_search_output","call_id":"s1","execution":"client","tools":[
+          {"type":"function","name":"mail","description":"Sends.","defer_loading":true,
+           "parameters":{"type":"object"}},
+          {"type":"namespace","name":"crm","description":"d","tools":[
+              {"type":"function","name":"customer","defer_loading":true}]}]})";
+  const ResponsesRequest request = Parse(R"({"input":[{"role":"user","content":"hi"},)" + found +
+                                         "," + found + "]," + SearchingTools("client") + "}");
+  const std::string lines =
+      "assistant  [tool_search {\"goal\":\"mail\"} s1]\n"
+      "tool {\"name\":\"mail\",\"description\":\"Sends.\",\"parameters\":"
+      "{\"type\":\"object\"}}\n{\"name\":\"customer\"}\n <- s1\n";
+  EXPECT_EQ(Lines(request), "user hi\n" + lines + lines);
+  EXPECT_EQ(Names(request.chat.conversation.tools),
+            (std::vector<std::string>{"tool_search", "now"}));
+  EXPECT_EQ(Names(request.chat.conversation.loaded_tools),
+            (std::vector<std::string>{"mail", "customer"}));
+  EXPECT_EQ(request.tools.at("customer").name_space, "crm");
+  EXPECT_TRUE(Parse(R"({"input":[{"role":"user","content":"hi"},
+      {"type":"tool_search_output","call_id":null,"execution":"server","tools":[]}]})")
+                  .chat.conversation.left_out == std::vector<std::string>{"tool_search_output"});
+  EXPECT_TRUE(ErrorOf(R"({"input":[{"type":"tool_search_output","execution":"client",
+                          "call_id":"s"}]})")
+                  .starts_with("'input[0].tools' must be a list"));
 }
 
 TEST(ResponsesRequest, LimitsAreReadAndWhatCodexSendsBesidesIsIgnored) {

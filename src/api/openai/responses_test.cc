@@ -11,7 +11,8 @@ namespace {
 const AnswerIdentity kIdentity = {"resp_1", "m", 1700000000};
 
 std::string AllEvents(StartedChat chat) {
-  ResponseStream stream(std::move(chat), kIdentity, {{"clock", "desk"}, {"weather", ""}});
+  ResponseStream stream(std::move(chat), kIdentity,
+                        {{"clock", {.name_space = "desk"}}, {"weather", {}}});
   std::string text;
   while (stream.Next(&text)) {
   }
@@ -19,8 +20,8 @@ std::string AllEvents(StartedChat chat) {
 }
 
 Json Collect(StartedChat chat) {
-  const auto body =
-      CollectResponse(std::move(chat), kIdentity, {{"clock", "desk"}}, [] { return false; });
+  const auto body = CollectResponse(std::move(chat), kIdentity, {{"clock", {.name_space = "desk"}}},
+                                    [] { return false; });
   EXPECT_TRUE(body.has_value());
   return body ? Json::parse(*body) : Json();
 }
@@ -44,6 +45,59 @@ TEST(ResponsesStream, AWholeAnswerIsThatOfTheLastEvent) {
   const Json event = Json::parse(events.substr(last));
   EXPECT_EQ(event["type"], "response.completed");
   EXPECT_EQ(event["response"], Collect(Play(ThoughtTextAndTwoCalls())));
+}
+
+StartedChat CallOf(const std::string& tool, const std::vector<std::string>& arguments,
+                   FinishReason reason = FinishReason::kStop) {
+  std::vector<AnswerDelta> pieces = {{AnswerDelta::Kind::kCallBegin, tool, 0}};
+  for (const std::string& part : arguments) {
+    pieces.push_back({AnswerDelta::Kind::kCallArguments, part, 0});
+  }
+  return Play(pieces, reason);
+}
+
+const ResponseTools kPatchAndSearch = {
+    {"patch", {.kind = ResponseTool::Kind::kCustom, .name_space = "desk"}},
+    {"tool_search", {.kind = ResponseTool::Kind::kSearch}}};
+
+TEST(ResponsesStream, ACallOfACustomToolIsItsText) {
+  ResponseStream stream(CallOf("patch", {R"({"inp)", R"(ut":"*** \"a\"\nb"})"}), kIdentity,
+                        kPatchAndSearch);
+  std::string events;
+  while (stream.Next(&events)) {
+  }
+  EXPECT_EQ(events.find("function_call"), std::string::npos) << events;
+  const size_t delta = events.find("event: response.custom_tool_call_input.delta\n");
+  const size_t done = events.find("event: response.custom_tool_call_input.done\n");
+  EXPECT_LT(delta, done);
+  EXPECT_LT(done, events.find("event: response.output_item.done\n"));
+  const Json item = Json::parse(*stream.Whole())["output"][0];
+  EXPECT_EQ(item, Json::parse(R"({"id":"ctc_1-0","type":"custom_tool_call","status":"completed",
+                                  "call_id":"call_1-0","name":"patch","input":"*** \"a\"\nb",
+                                  "namespace":"desk"})"));
+}
+
+TEST(ResponsesStream, ACallOfACustomToolThatIsCutHasWhatTheModelWrote) {
+  const auto item_of = [](StartedChat chat) {
+    const auto body =
+        CollectResponse(std::move(chat), kIdentity, kPatchAndSearch, [] { return false; });
+    return Json::parse(*body)["output"][0];
+  };
+  const Json cut = item_of(CallOf("patch", {R"({"input":"**)"}, FinishReason::kLength));
+  EXPECT_EQ(cut["status"], "incomplete");
+  EXPECT_EQ(cut["input"], R"({"input":"**)");
+  const Json other = item_of(CallOf("patch", {R"({"text":"a"})"}));
+  EXPECT_EQ(other["status"], "completed");
+  EXPECT_EQ(other["input"], R"({"text":"a"})");
+}
+
+TEST(ResponsesStream, ACallOfTheClientsSearchHasAnObjectOfArguments) {
+  const auto body = CollectResponse(CallOf("tool_search", {R"({"goal":"mail"})"}), kIdentity,
+                                    kPatchAndSearch, [] { return false; });
+  EXPECT_EQ(Json::parse(*body)["output"][0],
+            Json::parse(R"({"id":"tsc_1-0","type":"tool_search_call","status":"completed",
+                            "execution":"client","call_id":"call_1-0",
+                            "arguments":{"goal":"mail"}})"));
 }
 
 TEST(ResponsesStream, AnAnswerThatIsCutOffIsIncomplete) {
@@ -87,6 +141,33 @@ TEST(ResponsesStream, AFailureIsTheLastEventAndNoAnswer) {
   const auto body = CollectResponse(PlayFailure(), kIdentity, {}, [] { return false; });
   ASSERT_FALSE(body.has_value());
   EXPECT_EQ(body.error().status, 500);
+}
+
+TEST_F(ResponsesTest, AnExplanationTellsTheKeyOfTheCacheAndWhatIsKept) {
+  const auto told = [&](const std::string& fields) {
+    const auto request = ParseResponsesRequest(
+        Body(R"({"instructions":")" + std::string(600, 's') + R"(","input":")" +
+             std::string(300, 'x') + R"(","max_output_tokens":4,"cairn":{"explain":true})" +
+             fields + "}"),
+        GenerationParams{});
+    EXPECT_TRUE(request.has_value());
+    auto chat = service_.Start(request->chat, 0);
+    EXPECT_TRUE(chat.has_value());
+    RequestLog log;
+    auto record =
+        log.Begin({"resp_1", "/v1/responses", 0, 0}, std::move(chat->explained), &engine_);
+    Watch(record, chat->generation.get());
+    chat->record = record;
+    return Collect(std::move(*chat))["cairn"];
+  };
+  const Json plain = told("");
+  EXPECT_FALSE(plain.contains("prompt_cache_key"));
+  EXPECT_FALSE(plain.contains("marked_tokens"));
+  const Json kept = told(R"(,"prompt_cache_key":"session","prompt_cache_retention":"24h")");
+  EXPECT_EQ(kept["prompt_cache_key"], "session");
+  EXPECT_GT(kept["marked_tokens"].get<int>(), 900);
+  EXPECT_GT(kept["kept_tokens"].get<int>(), 600);
+  EXPECT_LE(kept["kept_tokens"].get<int>(), kept["marked_tokens"].get<int>());
 }
 
 TEST_F(ResponsesTest, AnExplanationIsInTheLastEventsResponse) {

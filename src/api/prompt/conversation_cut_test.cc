@@ -44,16 +44,17 @@ class ConversationCutTest : public ::testing::Test {
   const FakeEngine engine_{EngineOptions()};
   const std::unique_ptr<ChatTemplate> template_ =
       *ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "", engine_.info().eos_text);
-  const ConversationCut cut_{&engine_, template_.get()};
+  const MessageSizes sizes_{&engine_, template_.get()};
+  const ConversationCut cut_{&engine_, &sizes_};
 };
 
 TEST_F(ConversationCutTest, LeavesAConversationThatFitsAsItIs) {
   Conversation conversation = Begun();
   for (size_t i = 0; i < 7; ++i) AddTurn(i, &conversation);
   EXPECT_LT(PromptTokens(conversation), kContext * 8 / 10);
-  EXPECT_EQ(cut_.Apply(&conversation).dropped, 0u);
+  EXPECT_EQ(cut_.Apply(0, &conversation).dropped, 0u);
   EXPECT_EQ(conversation.messages.size(), 15u);
-  EXPECT_FALSE(cut_.Planned(conversation).has_value());
+  EXPECT_FALSE(cut_.Planned(0, conversation).has_value());
 }
 
 TEST_F(ConversationCutTest, DropsTheOldestTurnsInOneStepAndStaysThere) {
@@ -65,7 +66,7 @@ TEST_F(ConversationCutTest, DropsTheOldestTurnsInOneStepAndStaysThere) {
     const std::string name = "turn " + std::to_string(turn) + " ";
     Say(Role::kUser, name + std::string(100, 'q'), &conversation);
     Conversation cut = conversation;
-    const ConversationCut::Applied applied = cut_.Apply(&cut);
+    const ConversationCut::Applied applied = cut_.Apply(0, &cut);
     EXPECT_EQ(cut.messages.size() + applied.dropped, conversation.messages.size());
     EXPECT_LT(PromptTokens(cut) + 100, kContext);
     EXPECT_EQ(cut.messages[0].role, Role::kSystem);
@@ -83,9 +84,9 @@ TEST_F(ConversationCutTest, DropsTheOldestTurnsInOneStepAndStaysThere) {
       }
     }
     first_kept = first;
-    planned = cut_.Planned(conversation);
+    planned = cut_.Planned(0, conversation);
     Say(Role::kAssistant, name + std::string(250, 'a'), &conversation);
-    if (const auto after = cut_.Planned(conversation)) planned = after;
+    if (const auto after = cut_.Planned(0, conversation)) planned = after;
   }
   // 40 turns of 400 tokens; a step drops some four of them.
   EXPECT_GT(steps, 5u);
@@ -104,7 +105,7 @@ TEST_F(ConversationCutTest, NeverPartsAToolsResultFromItsCall) {
   }
   Say(Role::kAssistant, std::string(800, 'a'), &conversation);
   Say(Role::kUser, "the last", &conversation);
-  EXPECT_EQ(cut_.Apply(&conversation).dropped, 8u);
+  EXPECT_EQ(cut_.Apply(0, &conversation).dropped, 8u);
   ASSERT_EQ(conversation.messages.size(), 2u);
   EXPECT_EQ(conversation.messages[1].content, "the last");
 }
@@ -119,16 +120,16 @@ TEST_F(ConversationCutTest, CountsReasoningWhetherTheTemplateShowsItOrNot) {
   };
   Conversation plain = with("");
   Conversation reasoned = with(std::string(1500, 't'));
-  EXPECT_EQ(cut_.Apply(&plain).dropped, 0u);
-  EXPECT_GT(cut_.Apply(&reasoned).dropped, 0u);
+  EXPECT_EQ(cut_.Apply(0, &plain).dropped, 0u);
+  EXPECT_GT(cut_.Apply(0, &reasoned).dropped, 0u);
 }
 
 TEST_F(ConversationCutTest, LeavesALastTurnThatDoesNotFitToTheUsualError) {
   Conversation conversation = Begun();
   AddTurn(0, &conversation);
   Say(Role::kUser, std::string(5000, 'q'), &conversation);
-  EXPECT_EQ(cut_.Apply(&conversation).dropped, 2u);
-  EXPECT_EQ(cut_.Apply(&conversation).dropped, 0u);
+  EXPECT_EQ(cut_.Apply(0, &conversation).dropped, 2u);
+  EXPECT_EQ(cut_.Apply(0, &conversation).dropped, 0u);
   EXPECT_GT(PromptTokens(conversation), kContext);
 }
 
@@ -136,9 +137,10 @@ TEST_F(ConversationCutTest, CutsMoreWhereItIsAskedTo) {
   Conversation loose = Begun();
   for (size_t i = 0; i < 9; ++i) AddTurn(i, &loose);
   Conversation tight = loose;
-  EXPECT_LT(cut_.Apply(&loose).dropped, cut_.Apply(&tight, ConversationCut::kTightest).dropped);
+  EXPECT_LT(cut_.Apply(0, &loose).dropped,
+            cut_.Apply(0, &tight, ConversationCut::kTightest).dropped);
   Conversation only_system = Begun();
-  EXPECT_EQ(cut_.Apply(&only_system, ConversationCut::kTightest).dropped, 0u);
+  EXPECT_EQ(cut_.Apply(0, &only_system, ConversationCut::kTightest).dropped, 0u);
 }
 
 // One line a request: what is left out, what will be, and how long the prompt is.
@@ -148,8 +150,8 @@ TEST_F(ConversationCutTest, GoesThroughALongConversationAsWrittenDown) {
   for (size_t turn = 0; turn < 30; ++turn) {
     Say(Role::kUser, std::string(100 + 37 * (turn % 5), 'q'), &conversation);
     Conversation cut = conversation;
-    const auto applied = cut_.Apply(&cut);
-    const auto planned = cut_.Planned(conversation);
+    const auto applied = cut_.Apply(0, &cut);
+    const auto planned = cut_.Planned(0, conversation);
     const std::string plan =
         planned ? std::to_string(conversation.messages.size() - planned->messages.size()) : "-";
     text += std::to_string(turn) + "  " + std::to_string(applied.dropped) +

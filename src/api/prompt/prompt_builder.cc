@@ -111,14 +111,17 @@ PromptBuilder::PromptBuilder(const Engine* engine, const ChatTemplate* chat_temp
       specials_(FindSpecialTexts(*engine)),
       reasoning_controls_(FindReasoningControls(*chat_template)),
       reply_opening_(FindReplyOpening(specials_, *chat_template)),
-      cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, chat_template)
-                                 : nullptr),
+      sizes_(engine, chat_template),
+      editor_(&sizes_, chat_template, options.media),
+      cut_(options.cuts_overflow ? std::make_unique<ConversationCut>(engine, &sizes_) : nullptr),
       key_order_(
           std::make_shared<KeyOrder>(options.known_tool_bytes_max, options.known_call_bytes_max)),
       tool_order_(options.tool_lists_max) {}
 
 ApiResult<PreparedPrompt> PromptBuilder::Prepare(Conversation conversation,
                                                  const PromptUse& use) const {
+  const auto edited = Edit(use.name_space, &conversation);
+  if (!edited) return tl::unexpected(edited.error());
   // A prompt that is cut, or only counted, may be made of more than the context holds.
   const bool must_fit = !Cuts(use) && use.purpose != Purpose::kCount;
   const size_t bytes = BytesOf(conversation);
@@ -132,6 +135,7 @@ ApiResult<PreparedPrompt> PromptBuilder::Prepare(Conversation conversation,
     prompt = Cuts(use) ? CutAndTokenize(conversation, use) : RenderAndTokenize(conversation, use);
     if (!prompt) return prompt;
     prompt->pinned_texts = pinned;
+    prompt->edits = *edited;
   }
   if (use.purpose == Purpose::kAnswer) FindShape(&*prompt);
   return prompt;
@@ -141,8 +145,9 @@ ApiResult<std::string> PromptBuilder::Render(Conversation conversation) const {
   const size_t bytes = BytesOf(conversation);
   const auto fits = limits_.CheckBytes(TextUse::kCounted, bytes);
   if (!fits) return tl::unexpected(fits.error());
-  const auto turn = limits_.WaitForTurn(bytes);
   Adapt(&conversation);
+  if (const auto edited = Edit(0, &conversation); !edited) return tl::unexpected(edited.error());
+  const auto turn = limits_.WaitForTurn(bytes);
   Normalize({.purpose = Purpose::kCount, .reuse = false}, &conversation);
   auto text = RenderText(TextUse::kCounted, conversation);
   if (!text) return tl::unexpected(text.error());
@@ -205,6 +210,18 @@ void PromptBuilder::TellReasoning(Conversation* conversation) const {
   options_.log(LogLevel::kInfo, "reasoning effort '" + wish.effort + "': " + note);
 }
 
+ApiResult<AppliedEdits> PromptBuilder::Edit(NamespaceId name_space,
+                                            Conversation* conversation) const {
+  if (!conversation->edits.any()) return AppliedEdits{.asked = conversation->edits.asked};
+  const size_t bytes = BytesOf(*conversation);
+  const auto fits = limits_.CheckBytes(TextUse::kCounted, bytes);
+  if (!fits) return tl::unexpected(fits.error());
+  const auto turn = limits_.WaitForTurn(bytes);
+  const auto applied = editor_.Apply(name_space, conversation);
+  if (!applied) return tl::unexpected(ToApiError(applied.error()));
+  return *applied;
+}
+
 size_t PromptBuilder::Normalize(const PromptUse& use, Conversation* conversation) const {
   MakeCanonical(options_.canonical, conversation);
   if (use.purpose == Purpose::kAnswer) LogBrokenArguments(*template_, *conversation, options_.log);
@@ -228,19 +245,20 @@ ApiResult<PreparedPrompt> PromptBuilder::RenderAndTokenize(const Conversation& c
   if (auto done = Tokenize(use, &prompt); !done) return tl::unexpected(done.error());
   prompt.messages = conversation.messages;
   prompt.tools = conversation.tools;
+  prompt.left_out = conversation.left_out;
   return prompt;
 }
 
 ApiResult<PreparedPrompt> PromptBuilder::CutAndTokenize(const Conversation& conversation,
                                                         const PromptUse& use) const {
   Conversation left = conversation;
-  ConversationCut::Applied applied = cut_->Apply(&left);
+  ConversationCut::Applied applied = cut_->Apply(use.name_space, &left);
   auto prompt = RenderAndTokenize(left, use);
   // Sizes are estimates, so sometimes more messages must be dropped.
   for (size_t tightness = 1; IsTooLong(prompt) && tightness <= ConversationCut::kTightest;
        ++tightness) {
     left = conversation;
-    const ConversationCut::Applied tighter = cut_->Apply(&left, tightness);
+    const ConversationCut::Applied tighter = cut_->Apply(use.name_space, &left, tightness);
     if (tighter.dropped == applied.dropped) continue;
     applied = tighter;
     prompt = RenderAndTokenize(left, use);
@@ -357,7 +375,11 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   explained.map = std::move(prompt.map);
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;
+  explained.left_out = std::move(prompt.left_out);
   explained.has_tools = !prompt.tools.empty();
+  for (const ClientMark& mark : prompt.shape.marks) {
+    explained.marked_tokens = std::max(explained.marked_tokens, mark.position);
+  }
   if (engine_->traits().grid_tokens > 0) explained.grid_tokens = engine_->traits().grid_tokens;
   explained.text = std::move(prompt.text.text);
   return explained;

@@ -3,6 +3,7 @@
 //
 //   Adapt           the parts of a text -> one text; the reasoning that client and server want ->
 //                   the template's kwargs
+//   Edit            old parts that the client wants cleared (api/prompt/context_editor.h)
 //   Normalize       canonical form, known orders of keys, pinned volatile texts, order of the
 //                   tools, time, prompt end
 //   RenderText      the template, the spans of the messages in its text and the places of media
@@ -29,7 +30,9 @@
 #include "api/media/media_layouts.h"
 #include "api/media/placed_medium.h"
 #include "api/prompt/answer_tokens.h"
+#include "api/prompt/context_editor.h"
 #include "api/prompt/conversation_cut.h"
+#include "api/prompt/message_sizes.h"
 #include "api/prompt/order/key_order.h"
 #include "api/prompt/order/tool_order.h"
 #include "api/prompt/prompt_limits.h"
@@ -108,6 +111,8 @@ struct PreparedPrompt {
   Tools tools = {};
   size_t pinned_texts = 0;      // volatile texts that were replaced by their first values
   size_t dropped_messages = 0;  // left out because the conversation does not fit the context
+  AppliedEdits edits = {};      // what the client wanted cleared, and was
+  std::vector<std::string> left_out = {};  // Conversation::left_out
 
   // The text after the last message, without prefilled().
   std::string_view generation_prompt() const {
@@ -157,6 +162,7 @@ class PromptBuilder {
 
  private:
   void TellReasoning(Conversation* conversation) const;
+  ApiResult<AppliedEdits> Edit(NamespaceId name_space, Conversation* conversation) const;
   bool Cuts(const PromptUse& use) const;
   // Returns the number of pinned texts.
   size_t Normalize(const PromptUse& use, Conversation* conversation) const;
@@ -187,6 +193,8 @@ class PromptBuilder {
   const SpecialTexts specials_;
   const ReasoningControls reasoning_controls_;
   const std::string reply_opening_;  // FindReplyOpening
+  const MessageSizes sizes_;
+  const ContextEditor editor_;
   const std::unique_ptr<const ConversationCut> cut_;
   mutable std::atomic<uint32_t> efforts_told_ = 0;  // a bit for each effort that was logged
   const std::shared_ptr<KeyOrder> key_order_;

@@ -52,6 +52,11 @@ struct ExplainedPrompt {
   size_t grid_tokens = 64;
   // Keywords of the request's schemas that are not enforced, by their places.
   std::vector<std::string> loosened = {};
+  // Conversation::left_out, those of tools too.
+  std::vector<std::string> left_out = {};
+  std::string cache_key = {};  // `prompt_cache_key`
+  // Tokens before the last place that the client wants to be kept; 0 if there is none.
+  size_t marked_tokens = 0;
 };
 
 struct Explanation {

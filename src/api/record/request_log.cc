@@ -149,6 +149,9 @@ RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt promp
       begun_(std::move(begun)),
       engine_(engine),
       loosened_(prompt.loosened),
+      left_out_(prompt.left_out),
+      cache_key_(prompt.cache_key),
+      marked_tokens_(prompt.marked_tokens),
       prompt_(std::move(prompt)) {}
 
 void RequestRecord::OnReport(const ReuseReport& report) {
@@ -211,6 +214,11 @@ Json RequestRecord::ReportJson(Detail detail) const {
     if (report.checkpoint->age_ms)
       told["checkpoint"]["age_ms"] = std::round(*report.checkpoint->age_ms);
   }
+  if (!cache_key_.empty()) told["prompt_cache_key"] = cache_key_;
+  if (marked_tokens_ > 0) {
+    told["marked_tokens"] = marked_tokens_;
+    told["kept_tokens"] = cost_.kept_tokens;
+  }
   if (detail == Detail::kAll && !explanation_.messages.empty()) {
     told["messages"] = MessagesJson(explanation_.messages);
   }
@@ -265,13 +273,14 @@ Json RequestRecord::Told() const {
   const MutexLock lock(*mutex_);
   Json told = explains_ && report_ ? ReportJson(Detail::kAll) : Json(nullptr);
   if (!loosened_.empty()) told["loosened"] = loosened_;
+  if (!left_out_.empty()) told["left_out"] = left_out_;
   return told;
 }
 
 bool RequestRecord::Tells(bool explain) {
   const MutexLock lock(*mutex_);
   explains_ = explain;
-  return explain || !loosened_.empty();
+  return explain || !loosened_.empty() || !left_out_.empty();
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {

@@ -51,7 +51,7 @@ class RequestRecord {
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
   // Returns the `cairn` object of the answer: the explanation if it was asked for, and what was
-  // loosened. Null before the request has a slot.
+  // loosened or left out. Null before the request has a slot.
   Json Told() const;
   // Whether the answer has a `cairn` object. `explain`: the request asked for it.
   bool Tells(bool explain);
@@ -75,6 +75,9 @@ class RequestRecord {
   const Begun begun_;
   const Engine* const engine_;
   const std::vector<std::string> loosened_;
+  const std::vector<std::string> left_out_;
+  const std::string cache_key_;
+  const size_t marked_tokens_;
   ExplainedPrompt prompt_ GUARDED_BY(*mutex_);  // released once it is explained
   bool explains_ GUARDED_BY(*mutex_) = true;
   State state_ GUARDED_BY(*mutex_) = State::kWaiting;

@@ -57,12 +57,6 @@ void ReadAnswers(FieldReader* fields, LogprobsField dialect, AnswerOptions* opti
   options->answers_kept = static_cast<size_t>(wanted);
 }
 
-void ReadCacheHints(FieldReader* fields) {
-  std::string unused;
-  fields->String("prompt_cache_key", &unused);
-  fields->String("prompt_cache_retention", &unused);
-}
-
 }  // namespace
 
 ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logprobs) {
@@ -89,7 +83,9 @@ ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logp
   const auto explain = ParseExplain(body);
   if (!explain) return tl::unexpected(explain.error());
   options.explain = *explain;
-  ReadCacheHints(&fields);
+  auto cache = ParseCacheHints(body);
+  if (!cache) return tl::unexpected(cache.error());
+  options.cache = *std::move(cache);
   if (const Json* adapters = fields.Find("lora")) {
     auto scales = ParseAdapterScales(*adapters, "lora");
     if (!scales) return tl::unexpected(scales.error());

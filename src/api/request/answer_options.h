@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/json.h"
+#include "api/request/cache_hints.h"
 #include "sched/request/generation_request.h"
 
 namespace cairn {
@@ -43,6 +44,7 @@ struct AnswerOptions {
   std::optional<bool> verbose = {};
   // `functions` in place of `tools`: a call is a `function_call`, and an answer shows one at most.
   bool legacy_calls = false;
+  CacheHints cache = {};
   bool explain = false;  // `cairn.explain`: tell what was reused and why not more
   // `lora`: adapters by their number, and the scales to apply them with; the others are not
   // applied. Absent: the server's, which POST /lora-adapters sets.
@@ -59,8 +61,6 @@ enum class LogprobsField : uint8_t {
   kNative,  // `n_probs`: 1 to 1000; 0: none
 };
 
-// Only the types of `prompt_cache_key` and `prompt_cache_retention` are checked: prefixes are found
-// by their tokens, so a key adds nothing, and the cache's budget decides how long they are kept.
 ApiResult<AnswerOptions> ParseAnswerOptions(const Json& body, LogprobsField logprobs);
 
 // Returns `cairn.explain` of a request of any API.

@@ -17,12 +17,20 @@ std::string GrammarKey(const Tools& tools, const ToolChoice& choice) {
   return key + "\n" + tools.text();
 }
 
+// Returns the tools in the prompt's list and those that its messages show.
+Tools CallableOf(const Conversation& conversation) {
+  if (conversation.loaded_tools.empty()) return conversation.tools;
+  Json all = conversation.tools.list();
+  for (const Json& tool : conversation.loaded_tools.list()) all.push_back(tool);
+  return Tools(std::move(all));
+}
+
 }  // namespace
 
 ApiResult<Tools> ApplyToolChoice(const ChatTemplate& chat_template, ChatRequest* request,
                                  GrammarCache* cache) {
   const ToolChoice& choice = request->tool_choice;
-  const Tools& tools = request->conversation.tools;
+  const Tools tools = CallableOf(request->conversation);
   if (choice.kind == ToolChoice::Kind::kNone) return Tools();
   const bool forced = choice.kind == ToolChoice::Kind::kRequired;
   if (forced) {

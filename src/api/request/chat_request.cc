@@ -97,6 +97,10 @@ void ReadContent(FieldReader* fields, const std::string& place, MediaReader* med
   for (size_t i = 0; i < value->size() && !fields->error(); ++i) {
     const std::string field = name + "[" + std::to_string(i) + "]";
     ReadPart((*value)[i], field, place + "." + field, fields, media, message, left_out);
+    if (fields->error()) return;
+    const bool last = i + 1 == value->size();
+    auto marked = AddBreakpoint((*value)[i], place + "." + field, last, &message->marks);
+    if (!marked) return fields->Fail(std::move(marked.error()));
   }
 }
 
@@ -432,6 +436,13 @@ ApiResult<Tools> ReadChatTools(FieldReader* fields) {
     const auto name = NeededString((*functions)[i], place, "name");
     if (!name) return tl::unexpected(name.error());
     wrapped.push_back({{"type", "function"}, {"function", (*functions)[i]}});
+  }
+  for (size_t i = 0; tools != nullptr && i < tools->size(); ++i) {
+    const Json type = (*tools)[i].is_object() ? (*tools)[i].value("type", Json()) : Json();
+    if (!type.is_string() || type == "function") continue;
+    return tl::unexpected(FieldError(ItemPlace("tools", i) + ".type",
+                                     "'function': this server runs no tools of its own, and only "
+                                     "/v1/responses has custom ones"));
   }
   if (functions == nullptr) wrapped = *list;
   auto made = Tools::Make(std::move(wrapped));

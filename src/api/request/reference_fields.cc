@@ -14,9 +14,12 @@ struct Unsupported {
   const char* why = "";
 };
 
-constexpr std::array<Unsupported, 10> kUnsupported = {{
+constexpr std::array<Unsupported, 15> kUnsupported = {{
     {Reference::kChat, "audio", "this server's answers are texts"},
     {Reference::kChat, "web_search_options", "this server searches nothing; offer a tool for it"},
+    {Reference::kChat, "moderation", "this server moderates nothing"},
+    {Reference::kResponses, "moderation", "this server moderates nothing"},
+    {Reference::kResponses, "background_options", "a request is answered while its client waits"},
     {Reference::kResponses, "background", "a request is answered while its client waits"},
     {Reference::kResponses, "conversation", "continue a response by 'previous_response_id'"},
     {Reference::kResponses, "prompt", "this server stores no prompts; send 'instructions'"},
@@ -24,6 +27,9 @@ constexpr std::array<Unsupported, 10> kUnsupported = {{
      "this server shortens no conversation by request; send a shorter one"},
     {Reference::kResponses, "top_logprobs",
      "responses have no log-probabilities here; /v1/chat/completions has them"},
+    {Reference::kMessages, "compaction",
+     "this server makes no summaries of its own; ask for one in a message"},
+    {Reference::kMessages, "thread", "this server keeps no conversations; send all messages"},
     {Reference::kMessages, "container", "this server runs no code; offer a tool for it"},
     {Reference::kMessages, "mcp_servers",
      "this server connects to no others; let the client call their tools"},
@@ -38,22 +44,6 @@ bool IsNothing(const Json& value) {
 bool Lists(const Json* list, std::string_view text) {
   return list != nullptr && list->is_array() &&
          std::find(list->begin(), list->end(), Json(text)) != list->end();
-}
-
-// Anthropic's edits clear what the client does not want to see again. Old reasoning is left to the
-// template, which is asked for by "clear_thinking"; old results of tools are not cleared.
-void CheckEdits(const Json* management, FieldReader* fields) {
-  if (management == nullptr || !management->is_object()) return;
-  const Json* const edits = FieldReader(*management, "").Find("edits");
-  if (edits == nullptr || !edits->is_array()) return;
-  for (size_t i = 0; i < edits->size(); ++i) {
-    const Json type = (*edits)[i].is_object() ? (*edits)[i].value("type", Json()) : Json();
-    const bool known = type.is_string() && type.text().starts_with("clear_thinking");
-    if (known) continue;
-    return fields->Fail(ItemPlace("context_management.edits", i) + ".type",
-                        "'clear_thinking_20251015': this server clears nothing else by request; "
-                        "send a shorter conversation");
-  }
 }
 
 }  // namespace
@@ -74,7 +64,6 @@ ApiResult<void> RefuseUnsupported(const Json& body, Reference reference) {
                 "without 'message.output_text.logprobs': responses have no log-probabilities "
                 "here; /v1/chat/completions has them");
   }
-  if (reference == Reference::kMessages) CheckEdits(fields.Find("context_management"), &fields);
   if (fields.error()) return tl::unexpected(*fields.error());
   return {};
 }

@@ -88,7 +88,7 @@ void ChatService::ExpectNextTurn(const AskedTurn& asked, std::string_view text,
   // The conversation as it will be cut when it outgrows the context, so that the turn after the cut
   // prefills only its own message too.
   const ConversationCut* const cut = prompts_.conversation_cut();
-  const auto planned = cut != nullptr ? cut->Planned(next.front()) : std::nullopt;
+  const auto planned = cut != nullptr ? cut->Planned(asked.name_space, next.front()) : std::nullopt;
   if (planned) expect(*planned, false);
   if (!expected.empty()) scheduler_->Prefetch(std::move(expected));
 }

@@ -75,6 +75,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   const NamespaceId name_space = *own;
   LogLeftOut(request.conversation);
   prompts_.Adapt(&request.conversation);
+  if (request.reuse) MarkToKeep(request.options.cache, &request.conversation);
   if (IsOff(request.conversation.reasoning)) request.params.reasoning.tokens_max = 0;
   auto scripted = ScriptedGrammar(request.conversation);
   if (!scripted) return tl::unexpected(scripted.error());
@@ -102,6 +103,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
     chat.other_parsers.push_back(ParserOf(options_, format, prompt->prefilled()));
   }
   chat.marks = prompt->shape.marks;
+  chat.edits = prompt->edits;
   chat.log = options_.prompt.log;
   if (request.reuse) {
     chat.on_call = [order = prompts_.key_order(), name_space](std::string_view name,
@@ -126,6 +128,7 @@ ApiResult<StartedChat> ChatService::Start(ChatRequest request, NamespaceId key) 
   generation.on_answer = WhenAnswered(std::move(asked), KeyOf(prompt->text));
   chat.explained = prompts_.Explain(*std::move(prompt));
   chat.explained.loosened.assign(request.loosened.begin(), request.loosened.end());
+  chat.explained.cache_key = request.options.cache.key;
   auto submitted = Submit(std::move(generation));
   if (!submitted) return tl::unexpected(submitted.error());
   chat.generation = *std::move(submitted);

@@ -43,6 +43,7 @@ struct StartedChat {
   // Parsers of the answers after the first, if the request asked for several.
   std::vector<std::unique_ptr<AnswerParser>> other_parsers = {};
   std::vector<ClientMark> marks = {};  // marks of the prompt with exact positions
+  AppliedEdits edits = {};
   ExplainedPrompt explained = {};
   // The record to report in the answer. Null if the request did not ask for an explanation.
   std::shared_ptr<const RequestRecord> record = {};

@@ -88,12 +88,40 @@ inline bool IsOff(const ReasoningWish& wish) {
   return wish.effort == "none" || wish.enabled == false;
 }
 
+// A client's wish to have old parts of the conversation cleared before its prompt is made
+// (Anthropic's `context_management`; api/prompt/context_editor.h). Templates do not see it.
+struct ContextEdits {
+  // Clears the results of the oldest tool uses, all but the newest `keep`.
+  struct ToolUses {
+    size_t trigger = 100'000;    // nothing is cleared up to so many
+    bool counts_uses = false;    // `trigger` is in uses; otherwise in tokens of the prompt
+    size_t keep = 3;             // uses
+    size_t clear_at_least = 0;   // tokens; a step that clears fewer is not made
+    bool clears_inputs = false;  // of the cleared uses too, of all tools
+    std::vector<std::string> cleared_inputs = {};  // or of these
+    std::vector<std::string> excluded = {};        // tools whose uses stay and do not count
+  };
+
+  // The client sent edits, if only an empty list: the answer tells what was cleared.
+  bool asked = false;
+  // Turns, of those with reasoning the newest, whose reasoning stays; nullopt: it is left to the
+  // template.
+  std::optional<size_t> reasoning_turns = {};
+  std::optional<ToolUses> tool_uses = {};
+
+  bool any() const { return reasoning_turns.has_value() || tool_uses.has_value(); }
+};
+
 struct Conversation {
   std::vector<Message> messages = {};
+  ContextEdits edits = {};
   // The types of the parts that a client sent and the messages do not hold, because only the
   // service that wrote them can use them; each once.
   std::vector<std::string> left_out = {};
   Tools tools = {};
+  // Tools whose definitions a message shows: they may be called too, and are not in the prompt's
+  // list.
+  Tools loaded_tools = {};
   std::string template_kwargs_json =
       {};  // the `chat_template_kwargs` object; empty if there are none
   ReasoningWish reasoning = {};

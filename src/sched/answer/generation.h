@@ -53,7 +53,10 @@ struct GenerationCost {
   size_t accepted_tokens = 0;   // of those, and of generated_tokens
   size_t pinned_texts = 0;      // texts of the prompt that were changed back to their first version
   size_t dropped_messages = 0;  // the conversation's oldest, which did not fit
-  size_t shifted_tokens = 0;    // dropped by context shift during the answer
+  // The prompt's tokens before the last place whose state is kept for the time that the client
+  // wants (PromptShape::marks). It may be where a state can be cut, a little before the mark.
+  size_t kept_tokens = 0;
+  size_t shifted_tokens = 0;  // dropped by context shift during the answer
 
   size_t prefill_tokens() const { return prompt_tokens - reused_tokens; }
 };

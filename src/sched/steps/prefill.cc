@@ -119,7 +119,7 @@ void Prefill::Resume(RunningRequest* request) {
   context_->pool.entry(resumed.slot).prompt_turns = asked.shape.turns.size();
   request->prefill_begin_tokens = running_->slot_tokens(*request);
   request->marks = PlacedMarks(asked.shape, context_->CutsOf(asked.prompt));
-  for (const ClientMark& mark : request->marks) KeepMark(*request, mark);
+  for (const ClientMark& mark : request->marks) KeepMark(request, mark);
   if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
   if (!resumed.logits.empty()) {
     context_->trace.OnPrefilled(*request->slot);
@@ -200,10 +200,12 @@ void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::Ma
   KeepChunkAfterDivergence(*request, input.cuts, match.shared, &request->plan);
 }
 
-void Prefill::KeepMark(const RunningRequest& request, const ClientMark& mark) {
-  const TokenSpan prompt = request.request.prompt;
-  if (mark.position > SlotOf(request).tokens().size()) return;
-  context_->cache->Keep(request.request.name_space, prompt.first(mark.position), mark.keep_ms);
+void Prefill::KeepMark(RunningRequest* request, const ClientMark& mark) {
+  const TokenSpan prompt = request->request.prompt;
+  if (mark.position > SlotOf(*request).tokens().size()) return;
+  const NamespaceId name_space = request->request.name_space;
+  if (!context_->cache->Keep(name_space, prompt.first(mark.position), mark.keep_ms)) return;
+  request->cost.kept_tokens = std::max(request->cost.kept_tokens, mark.position);
 }
 
 Contender Prefill::ContenderOf(const RunningRequest& request) const {
@@ -530,7 +532,7 @@ void Prefill::TakeCheckpoint(RunningRequest* request) {
   context_->checkpoints.Take(*request->slot, place.checkpoint_class,
                              request->request.shape.turns.size());
   for (const ClientMark& mark : request->marks) {
-    if (mark.position == place.position) KeepMark(*request, mark);
+    if (mark.position == place.position) KeepMark(request, mark);
   }
   request->plan.erase(request->plan.begin());
 }

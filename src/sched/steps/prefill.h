@@ -77,7 +77,7 @@ class Prefill {
   void KeepChunkAfterDivergence(const RunningRequest& request, const PromptCuts& cuts,
                                 size_t position, std::vector<Placement>* plan) const;
   // Protects the checkpoint at a client's mark from eviction, if there is one.
-  void KeepMark(const RunningRequest& request, const ClientMark& mark);
+  void KeepMark(RunningRequest* request, const ClientMark& mark);
   // Returns the requests that still compute media, in queue order.
   std::vector<const RunningRequest*> MediaRequests() const;
   // The first media whose rows the request has not got yet, at most kMediaAhead.

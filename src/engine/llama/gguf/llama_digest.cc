@@ -3,14 +3,13 @@
 #include <gguf.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <string_view>
 #include <vector>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {
@@ -31,12 +30,7 @@ class Digest {
     high_ = Hash64(bytes, size, high_);
     low_ = Hash64(bytes, size, low_);
   }
-  std::string ToText() const {
-    std::array<char, 33> text{};
-    std::snprintf(text.data(), text.size(), "%016llx%016llx",
-                  static_cast<unsigned long long>(high_), static_cast<unsigned long long>(low_));
-    return text.data();
-  }
+  std::string ToText() const { return HexText(high_) + HexText(low_); }
 
  private:
   uint64_t high_ = 1;

@@ -4,16 +4,14 @@
 #include <gguf.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cinttypes>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <string_view>
 #include <system_error>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {
@@ -128,10 +126,8 @@ Status ApplyControlVector(const ControlVector& vector, const LlamaOptions& optio
 std::string ControlVectorFact(const ControlVector& vector, const LlamaOptions& options) {
   if (vector.empty()) return "";
   const uint64_t hash = Hash64(vector.rows.data(), vector.rows.size() * sizeof(float));
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
-  return std::string(text.data()) + " in layers " + std::to_string(options.control_layer_first) +
-         " to " + std::to_string(options.control_layer_last);
+  return HexText(hash) + " in layers " + std::to_string(options.control_layer_first) + " to " +
+         std::to_string(options.control_layer_last);
 }
 
 }  // namespace cairn

@@ -5,12 +5,10 @@
 #include <llama.h>
 
 #include <algorithm>
-#include <array>
-#include <cinttypes>
-#include <cstdio>
 #include <utility>
 
 #include "base/hash.h"
+#include "base/number_text.h"
 #include "engine/llama/backend/computing_libraries.h"
 
 namespace cairn {
@@ -39,12 +37,6 @@ std::string Devices() {
     text += " (" + OrEmpty(ggml_backend_dev_description(device)) + ")";
   }
   return text;
-}
-
-std::string HexText(uint64_t hash) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016" PRIx64, hash);
-  return text.data();
 }
 
 }  // namespace
