@@ -8,19 +8,31 @@
 
 namespace cairn {
 
+namespace {
+
+// What one draft changes in what later answers expect of its source, and what one that was not
+// worth verifying gives back, so that the source is tried again in another kind of text.
+constexpr double kNewShare = 0.02;
+constexpr double kForgottenShare = 0.001;
+
+}  // namespace
+
 AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
   std::vector<std::unique_ptr<Drafter>> drafters;
+  const bool has_heads = context_->options.drafts.mtp && context_->engine->mtp_heads() != nullptr;
+  const bool has_model = has_heads || draft_model_ != nullptr;
   if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
-    drafters.push_back(
-        make({std::move(earlier_answer), stored_texts_.Of(name_space), draft_model_ != nullptr}));
+    drafters.push_back(make({std::move(earlier_answer), stored_texts_.Of(name_space), has_model}));
   }
+  if (has_heads) drafters.push_back(MakeMtpDrafter(context_, &mtp_speed_));
   if (draft_model_ != nullptr) drafters.push_back(draft_model_->MakeDrafter(name_space));
-  return AnswerDrafts(std::move(drafters));
+  return AnswerDrafts(std::move(drafters), expected_);
 }
 
-Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const {
+Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) {
   const DraftOptions& options = context_->options.drafts;
-  const TokenSpan text = context_->pool.slot(*request->slot).tokens();
+  const Slot& slot = context_->pool.slot(*request->slot);
+  const TokenSpan text = slot.tokens();
   // The token after the draft's last needs a place in the context too, and one token at least is
   // sampled after the draft.
   const size_t context_left = context_->engine->context_tokens() - text.size() - 1;
@@ -35,13 +47,16 @@ Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const
     if (options.adapts) {
       DraftCost cost{snapshot_ms_, context_->engine->traits().rollback_tokens, 0};
       if (source == DraftSource::kDraftModel) cost.ms_per_token = draft_model_->ms_per_token();
+      if (source == DraftSource::kMtp) cost.ms_per_token = mtp_speed_.ms_per_token();
       length = BestDraftLength(costs_, *decode, drafts->accepted(source), cost, length);
     }
     if (length > 0 && length >= options.tokens_min) return length;
     drafts->OnSkipped(source);
+    Expect(source, ExpectedAcceptance(source), kForgottenShare);
+    if (source == DraftSource::kMtp) mtp_speed_.OnSkipped();
     return 0;
   };
-  Draft draft = drafts->Propose(text, *request->next, length_of);
+  Draft draft = drafts->Propose({text, *request->next, slot.seq()}, length_of);
   if (draft.tokens.empty() || draft.tokens.size() < options.tokens_min) return {};
   decode->tokens += draft.tokens.size();
   decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.tokens.size());
@@ -63,8 +78,26 @@ Status Speculation::RollBack(Slot* slot, size_t accepted, const Bytes& snapshot)
   return rolled;
 }
 
-void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) const {
+void Speculation::Expect(DraftSource source, double seen, double share) {
+  double& expected = expected_[static_cast<size_t>(source)];
+  expected += (seen - expected) * share;
+}
+
+void MtpSpeed::OnDrafted(size_t tokens, double ms) {
+  const double each_ms = ms / static_cast<double>(std::max<size_t>(tokens, 1));
+  ++count_;
+  ms_per_token_ =
+      count_ <= 3 ? each_ms : ms_per_token_ + (each_ms - ms_per_token_) * kNewMeasureShare;
+}
+
+void MtpSpeed::OnSkipped() {
+  ms_per_token_ *= 1 - kForgottenShare;
+}
+
+void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) {
   const size_t tokens = draft.tokens.size();
+  for (size_t i = 0; i < accepted; ++i) Expect(draft.source, 1, kNewShare);
+  if (accepted < tokens) Expect(draft.source, 0, kNewShare);
   request->drafts.OnVerified(draft.source, tokens, accepted);
   request->cost.drafted_tokens += tokens;
   request->cost.accepted_tokens += accepted;
