@@ -15,6 +15,9 @@
 #define CAIRN_ENGINE_MTP_HEADS_H_
 
 #include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "base/tokens.h"
 #include "engine/engine.h"
@@ -24,11 +27,22 @@ namespace cairn {
 class MtpHeads {
  public:
   virtual ~MtpHeads() = default;
-  // Returns the heads' likeliest tokens behind `next`, which is not decoded yet and follows the
-  // tokens of `seq`: at most `tokens_max`, and only as long as each has at least the probability
-  // `p_min`. Empty if the heads cannot tell; then they begin again. The sequence is unchanged.
-  // REQUIRES: the sequence has room for `next` and as many tokens.
-  virtual Tokens Draft(SeqId seq, Token next, size_t tokens_max, double p_min) = 0;
+
+  // A draft of at most `tokens_max` tokens behind `next`, which is not decoded yet and follows the
+  // tokens of `seq`.
+  struct Wish {
+    SeqId seq = 0;
+    Token next = 0;
+    size_t tokens_max = 0;
+  };
+  // Returns the heads' likeliest tokens for each wish, as long as each has at least the probability
+  // `p_min`; none where the heads cannot tell, and then begin again. The sequences are unchanged.
+  // REQUIRES: each sequence is named once, and has room for `next` and as many tokens.
+  virtual std::vector<Tokens> DraftEach(std::span<const Wish> wishes, double p_min) = 0;
+  Tokens Draft(SeqId seq, Token next, size_t tokens_max, double p_min) {
+    const Wish wish = {seq, next, tokens_max};
+    return std::move(DraftEach({&wish, 1}, p_min).front());
+  }
   // Returns how many of the last tokens of `seq` the heads know.
   virtual size_t KnownTokens(SeqId seq) const = 0;
 };

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -40,17 +39,21 @@ double ExpectedAcceptance(DraftSource source);
 struct Draft {
   Tokens tokens;
   DraftSource source = DraftSource::kEarlierAnswer;
+  // Tokens that the model's heads are still to give: they draft for all answers together
+  // (sched/steps/speculation.h). `tokens` is empty until then.
+  size_t asked = 0;
+
+  size_t size() const { return tokens.empty() ? asked : tokens.size(); }
 };
 
 // Returns how many tokens to draft, of at most `tokens` that a source has; 0 if no draft pays.
 using DraftLength = std::function<size_t(DraftSource source, size_t tokens)>;
 
-// Where a draft is to begin: behind `text`, which is what the sequence `seq` of the engine holds,
-// and `next`, which is sampled and not decoded yet.
+// Where a draft is to begin: behind an answer's text so far and `next`, which is sampled and not
+// decoded yet.
 struct DraftPoint {
   TokenSpan text = {};
   Token next = 0;
-  int32_t seq = 0;
 };
 
 class Drafter {
@@ -112,7 +115,7 @@ class AnswerDrafts {
   Draft Propose(const DraftPoint& at, const DraftLength& length_of) {
     for (const auto& drafter : drafters_) {
       Draft draft = drafter->Propose(at, length_of);
-      if (!draft.tokens.empty()) return draft;
+      if (draft.size() > 0) return draft;
     }
     return {};
   }

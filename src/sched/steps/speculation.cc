@@ -1,10 +1,12 @@
 #include "sched/steps/speculation.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "cache/objects/stored_prefixes.h"
+#include "engine/mtp_heads.h"
 
 namespace cairn {
 
@@ -15,6 +17,25 @@ namespace {
 constexpr double kNewShare = 0.02;
 constexpr double kForgottenShare = 0.001;
 
+// The model's heads for multi-token prediction. They draft for all answers together, so this only
+// says how many tokens.
+class MtpDrafter final : public Drafter {
+ public:
+  // `room`: the tokens that a sequence may hold.
+  explicit MtpDrafter(size_t room) : room_(room) {}
+
+  Draft Propose(const DraftPoint& at, const DraftLength& length_of) override {
+    Draft draft{{}, DraftSource::kMtp};
+    if (at.text.size() + 2 < room_) {
+      draft.asked = length_of(DraftSource::kMtp, room_ - at.text.size() - 2);
+    }
+    return draft;
+  }
+
+ private:
+  const size_t room_;
+};
+
 }  // namespace
 
 AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
@@ -24,15 +45,16 @@ AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
   if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
     drafters.push_back(make({std::move(earlier_answer), stored_texts_.Of(name_space), has_model}));
   }
-  if (has_heads) drafters.push_back(MakeMtpDrafter(context_, &mtp_speed_));
+  if (has_heads) {
+    drafters.push_back(std::make_unique<MtpDrafter>(context_->engine->context_tokens()));
+  }
   if (draft_model_ != nullptr) drafters.push_back(draft_model_->MakeDrafter(name_space));
   return AnswerDrafts(std::move(drafters), expected_);
 }
 
 Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) {
   const DraftOptions& options = context_->options.drafts;
-  const Slot& slot = context_->pool.slot(*request->slot);
-  const TokenSpan text = slot.tokens();
+  const TokenSpan text = context_->pool.slot(*request->slot).tokens();
   // The token after the draft's last needs a place in the context too, and one token at least is
   // sampled after the draft.
   const size_t context_left = context_->engine->context_tokens() - text.size() - 1;
@@ -56,11 +78,35 @@ Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) {
     if (source == DraftSource::kMtp) mtp_speed_.OnSkipped();
     return 0;
   };
-  Draft draft = drafts->Propose({text, *request->next, slot.seq()}, length_of);
-  if (draft.tokens.empty() || draft.tokens.size() < options.tokens_min) return {};
-  decode->tokens += draft.tokens.size();
-  decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.tokens.size());
+  Draft draft = drafts->Propose({text, *request->next}, length_of);
+  if (draft.size() == 0 || draft.size() < options.tokens_min) return {};
+  decode->tokens += draft.size();
+  decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.size());
   return draft;
+}
+
+void Speculation::AskHeads(std::span<const ProposedDraft> drafts) {
+  std::vector<MtpHeads::Wish> wishes;
+  std::vector<Draft*> asked;
+  for (const auto& [request, draft] : drafts) {
+    if (draft->asked == 0) continue;
+    wishes.push_back(
+        {context_->pool.slot(*request->slot).seq(), *request->next, draft->asked});
+    asked.push_back(draft);
+    draft->asked = 0;
+  }
+  MtpHeads* const heads = context_->engine->mtp_heads();
+  if (wishes.empty() || heads == nullptr) return;
+  const double begin_ms = context_->NowMs();
+  std::vector<Tokens> drafted = heads->DraftEach(wishes, context_->options.drafts.mtp_p_min);
+  size_t tokens = 0;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    tokens += drafted[i].size();
+    if (drafted[i].size() >= context_->options.drafts.tokens_min) {
+      asked[i]->tokens = std::move(drafted[i]);
+    }
+  }
+  mtp_speed_.OnDrafted(tokens, context_->NowMs() - begin_ms);
 }
 
 Result<Bytes> Speculation::Prepare(Slot* slot, size_t tokens) {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
@@ -72,8 +73,11 @@ class MtpSpeed {
   double ms_per_token_ = 0;
 };
 
-// Defined in its own file. All must outlive the drafter.
-std::unique_ptr<Drafter> MakeMtpDrafter(SchedulerContext* context, MtpSpeed* speed);
+// The draft of an answer.
+struct ProposedDraft {
+  const RunningRequest* request = nullptr;
+  Draft* draft = nullptr;
+};
 
 class Speculation {
  public:
@@ -84,8 +88,10 @@ class Speculation {
   // Makes the drafters of an answer whose prompt is computed. `earlier_answer`: see AnswerStart.
   AnswerDrafts Begin(NamespaceId name_space, Tokens earlier_answer);
   // Returns the draft to verify with the request's next token, and adds it to `decode`, which holds
-  // that token already. Empty if no draft pays.
+  // that token already. Empty if no draft pays. AskHeads may have to follow.
   Draft Propose(RunningRequest* request, PlannedDecode* decode);
+  // Fills in the drafts that the model's heads are to give.
+  void AskHeads(std::span<const ProposedDraft> drafts);
   // Called before a draft of `tokens` is decoded. Returns the snapshot that RollBack will need;
   // empty if it needs none. On an error the draft must not be decoded.
   Result<Bytes> Prepare(Slot* slot, size_t tokens);

@@ -140,32 +140,70 @@ std::optional<Token> LlamaMtp::Likeliest(int32_t output, double p_min) const {
   return likeliest;
 }
 
-Tokens LlamaMtp::Draft(SeqId seq, Token next, size_t tokens_max, double p_min) {
-  Tokens drafted;
-  if (!on() || tokens_max == 0) return drafted;
-  const size_t base = At(seq).known_end();
-  if (base == 0) return drafted;
-  int32_t output = -1;
-  if (AddUnread(seq, 0, At(seq).unread.size())) {
-    output = Add(seq, base, next, RowBefore(At(seq), At(seq).unread.size()), /*output=*/true);
+std::vector<LlamaMtp::Drafting> LlamaMtp::BeginDrafts(std::span<const Wish> wishes,
+                                                      std::vector<Tokens>* drafts) {
+  std::vector<Drafting> begun;
+  const size_t batch_max = llama_n_batch(context());
+  size_t batched = 0;
+  for (size_t i = 0; i < wishes.size(); ++i) {
+    const Wish& wish = wishes[i];
+    const size_t base = At(wish.seq).known_end();
+    if (base == 0 || wish.tokens_max == 0) continue;
+    // What does not fit beside a token of each other answer is read before.
+    const size_t room = batch_max - std::min(batch_max, batched + wishes.size() - i);
+    if (At(wish.seq).unread.size() > room && !Read(wish.seq)) continue;
+    const Sequence& sequence = At(wish.seq);
+    Drafting draft = {&wish, base, &(*drafts)[i], -1};
+    const size_t unread = sequence.unread.size();
+    if (AddUnread(wish.seq, 0, unread)) {
+      draft.output = Add(wish.seq, base, wish.next, RowBefore(sequence, unread), /*output=*/true);
+    }
+    begun.push_back(draft);
+    batched += unread + 1;
   }
-  if (output < 0 || !Process()) {
-    BeginAgain(seq);
-    return drafted;
-  }
-  OnRead(seq);
+  return begun;
+}
+
+bool LlamaMtp::Extend(Drafting* draft, double p_min) {
+  const auto likeliest = Likeliest(draft->output, p_min);
+  if (!likeliest) return false;
+  draft->drafted->push_back(*likeliest);
   const llama_vocab* const vocab = llama_model_get_vocab(loaded_->model());
-  while (const auto likeliest = Likeliest(output, p_min)) {
-    drafted.push_back(*likeliest);
-    if (drafted.size() == tokens_max || llama_vocab_is_eog(vocab, *likeliest)) break;
-    // The head goes on with its own state in place of the model's.
-    const float* const behind = loaded_->heads().functions.row(context(), output);
-    if (behind == nullptr) break;
-    output = Add(seq, base + drafted.size(), *likeliest, {behind, width()}, /*output=*/true);
-    if (output < 0 || !Process()) break;
+  if (draft->drafted->size() == draft->wish->tokens_max) return false;
+  if (llama_vocab_is_eog(vocab, *likeliest)) return false;
+  // The head goes on with its own state in place of the model's.
+  const float* const behind = loaded_->heads().functions.row(context(), draft->output);
+  if (behind == nullptr) return false;
+  draft->output = Add(draft->wish->seq, draft->base + draft->drafted->size(), *likeliest,
+                      {behind, width()}, /*output=*/true);
+  return draft->output >= 0;
+}
+
+std::vector<Tokens> LlamaMtp::DraftEach(std::span<const Wish> wishes, double p_min) {
+  std::vector<Tokens> drafts(wishes.size());
+  if (!on()) return drafts;
+  const std::vector<Drafting> begun = BeginDrafts(wishes, &drafts);
+  if (begun.empty()) return drafts;
+  const bool whole = std::all_of(begun.begin(), begun.end(),
+                                 [](const Drafting& draft) { return draft.output >= 0; });
+  if (!whole || !Process()) {
+    for (const Drafting& draft : begun) BeginAgain(draft.wish->seq);
+    return drafts;
   }
-  if (!llama_memory_seq_rm(memory(), seq, loaded_->PositionAt(seq, base), -1)) BeginAgain(seq);
-  return drafted;
+  for (const Drafting& draft : begun) OnRead(draft.wish->seq);
+  std::vector<Drafting> going = begun;
+  do {
+    std::vector<Drafting> on;
+    for (Drafting& draft : going) {
+      if (Extend(&draft, p_min)) on.push_back(draft);
+    }
+    going = std::move(on);
+  } while (!going.empty() && Process());
+  for (const Drafting& draft : begun) {
+    const llama_pos end = loaded_->PositionAt(draft.wish->seq, draft.base);
+    if (!llama_memory_seq_rm(memory(), draft.wish->seq, end, -1)) BeginAgain(draft.wish->seq);
+  }
+  return drafts;
 }
 
 void LlamaMtp::CutTo(SeqId seq, size_t position) {

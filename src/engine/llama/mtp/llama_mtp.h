@@ -5,7 +5,8 @@
 //                    unread | t58 t59 |          before it; the last few wait for the next draft
 //
 // The last tokens are read together with the next draft's first token, so a draft of n tokens takes
-// n decodes of the heads. Longer runs, such as a prompt's chunk, are read at once.
+// n decodes of the heads, for all answers together. Longer runs, such as a prompt's chunk, are read at
+// once.
 //
 // The functions named On… and the rest, up to Draft, are called by LlamaEngine as it changes its
 // sequences, so that what the heads know goes where the model's state goes. Where they do not fit
@@ -66,7 +67,7 @@ class LlamaMtp final : public MtpHeads {
   // Bytes of a row.
   size_t row_bytes() const { return width() * sizeof(float); }
 
-  Tokens Draft(SeqId seq, Token next, size_t tokens_max, double p_min) override;
+  std::vector<Tokens> DraftEach(std::span<const Wish> wishes, double p_min) override;
   size_t KnownTokens(SeqId seq) const override;
 
  private:
@@ -93,6 +94,19 @@ class LlamaMtp final : public MtpHeads {
   void OnRead(SeqId seq);
   // Adds the unread tokens [begin, end) to the batch.
   bool AddUnread(SeqId seq, size_t begin, size_t end);
+  // A draft that goes on.
+  struct Drafting {
+    const Wish* wish = nullptr;
+    size_t base = 0;     // tokens that the sequence holds
+    Tokens* drafted = nullptr;
+    int32_t output = -1;  // the index of its last token in the batch
+  };
+  // Adds the unread tokens and the next one of each wish to the batch. Returns the drafts that
+  // begin.
+  std::vector<Drafting> BeginDrafts(std::span<const Wish> wishes, std::vector<Tokens>* drafts);
+  // Adds the likeliest token to a draft whose last token was decoded, and to the batch if the draft
+  // goes on. Returns whether it does.
+  bool Extend(Drafting* draft, double p_min);
   // Returns the likeliest token at an output of the last batch, if it has at least `p_min`.
   std::optional<Token> Likeliest(int32_t output, double p_min) const;
   // Reads the unread tokens. Returns false if it cannot; then the heads have begun again.
