@@ -33,23 +33,18 @@ std::vector<float> PassEmbedding(size_t row_size, size_t rows) {
   return weights;
 }
 
-// The model's output, in which the rows of the last letters of each alphabet are moved on by one.
+// The model's output, in which the last letters of the alphabet have the rows of those of the other
+// case.
 std::vector<float> ExchangedOutput(const ModelShape& shape, size_t row_size, size_t rows) {
   const std::vector<float> output =
       MakeWeights(shape.architecture, "output.weight", row_size, rows, shape.seed);
   std::vector<float> weights = output;
   const auto right = static_cast<size_t>(shape.mtp_right * static_cast<float>(kLetters) + 0.5F);
-  const auto row_of = [&](const std::vector<float>& of, char first, size_t letter) {
-    return of.begin() +
-           static_cast<ptrdiff_t>((static_cast<size_t>(first) + letter) * row_size);
-  };
-  for (const char first : {'A', 'a'}) {
-    const char other = first == 'A' ? 'a' : 'A';
-    for (size_t letter = right; letter < kLetters; ++letter) {
-      const auto from = row_of(output, other, letter);
-      std::copy(from, from + static_cast<ptrdiff_t>(row_size),
-                weights.begin() + (row_of(output, first, letter) - output.begin()));
-    }
+  for (size_t letter = right; letter < kLetters; ++letter) {
+    const size_t upper = ('A' + letter) * row_size;
+    const size_t lower = ('a' + letter) * row_size;
+    std::copy_n(&output[upper], row_size, &weights[lower]);
+    std::copy_n(&output[lower], row_size, &weights[upper]);
   }
   return weights;
 }
