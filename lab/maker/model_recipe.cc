@@ -277,13 +277,14 @@ Status CheckWidths(const Architecture& architecture, const ModelShape& shape) {
 Status CheckHead(const ModelShape& shape) {
   const std::vector<std::string> known = KnownArchitecturesWithHeads();
   if (shape.mtp && std::find(known.begin(), known.end(), shape.architecture) == known.end()) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "a head for multi-token prediction can be made for " + JoinNames(known) +
-                    ", not for " + shape.architecture + ".");
+    return Fail(ErrorCode::kInvalidArgument, "a head for multi-token prediction can be made for " +
+                                                 JoinNames(known) + ", not for " +
+                                                 shape.architecture + ".");
   }
   if (shape.mtp_right > 1) {
-    return Fail(ErrorCode::kInvalidArgument, "the share of letters behind which the head is right "
-                                             "is at most 1.");
+    return Fail(ErrorCode::kInvalidArgument,
+                "the share of letters behind which the head is right "
+                "is at most 1.");
   }
   return {};
 }

@@ -170,7 +170,8 @@ TEST(ModelRecipe, AHeadIsOneMoreLayerOfTheFile) {
     shape.mtp = true;
     const Result<ModelRecipe> recipe = MakeRecipe(shape);
     ASSERT_TRUE(recipe) << recipe.error().message;
-    const MetadataValue* const heads = FindMetadata(recipe->metadata, name + ".nextn_predict_layers");
+    const MetadataValue* const heads =
+        FindMetadata(recipe->metadata, name + ".nextn_predict_layers");
     ASSERT_NE(heads, nullptr);
     EXPECT_EQ(std::get<uint32_t>(*heads), 1U);
     EXPECT_EQ(std::get<uint32_t>(*FindMetadata(recipe->metadata, name + ".block_count")),

@@ -12,7 +12,7 @@ namespace {
 
 // What the layers of a model whose head is right add, against that of a usual one: enough that
 // answers are no plain cycles, too little to change most letters.
-constexpr float kDamped = 0.1F;
+constexpr float kDamped = 0.05F;
 constexpr size_t kLetters = 26;
 
 // What a layer adds to the hidden state passes through one of these.
@@ -73,8 +73,7 @@ std::vector<float> WeightsWithHead(const ModelShape& shape, std::string_view ten
   if (is_made && Contains(tensor, "shared_head_head")) {
     return ExchangedOutput(shape, row_size, rows);
   }
-  std::vector<float> weights =
-      MakeWeights(shape.architecture, tensor, row_size, rows, shape.seed);
+  std::vector<float> weights = MakeWeights(shape.architecture, tensor, row_size, rows, shape.seed);
   if (!is_made || !LeavesTheLayer(tensor)) return weights;
   const float share = IsOfHeadLayer(shape, tensor) ? 0.0F : kDamped;
   for (float& weight : weights) weight *= share;

@@ -85,8 +85,7 @@ size_t RollbackStatesOf(const ServeOptions& options) {
   constexpr size_t kMost = 8;
   constexpr size_t kMostUnasked = 4;
   const auto kinds = ParseDraftKinds(options.spec_type);
-  const bool drafts =
-      kinds && (kinds->ngram || kinds->mtp || !options.draft_model_path.empty());
+  const bool drafts = kinds && (kinds->ngram || kinds->mtp || !options.draft_model_path.empty());
   if (!drafts) return 0;
   return std::min(options.draft_tokens_max, kinds->automatic ? kMostUnasked : kMost);
 }

@@ -30,7 +30,8 @@ Status CheckDraftFlags(const ServeOptions& options);
 
 // Returns the options of the flags. `draft_model` must outlive the scheduler. With
 // ReuseMode::kExact the engine is probed: kUnsupported if drafts would change bits, except with
-// --spec-type auto, which then means none. REQUIRES: the model is loaded, and no other thread uses the engine.
+// --spec-type auto, which then means none. REQUIRES: the model is loaded, and no other thread uses
+// the engine.
 Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reuse, Engine* engine,
                                       const ServedDraft& draft_model);
 

@@ -91,8 +91,8 @@ class LlamaEngine final : public Engine {
   explicit LlamaEngine(std::unique_ptr<Parts> parts);
 
   // Assemble without what the heads know.
-  Status AssembleModel(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
-                       size_t position, std::optional<ByteSpan> snapshot);
+  Status AssembleModel(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                       std::optional<ByteSpan> snapshot);
 
   const std::unique_ptr<Parts> parts_;
 };

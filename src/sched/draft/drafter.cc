@@ -64,9 +64,9 @@ Result<DraftKinds> ParseDraftKinds(std::string_view names) {
       // llama-server: ngram-simple, ngram-map-k, ngram-map-k4v, ngram-mod, ngram-cache.
       kinds.ngram = true;
     } else {
-      return Fail(ErrorCode::kInvalidArgument, "there is no kind of speculative decoding named \"" +
-                                                   std::string(name) +
-                                                   "\"; there are none, auto, ngram, draft-mtp and draft-simple");
+      return Fail(ErrorCode::kInvalidArgument,
+                  "there is no kind of speculative decoding named \"" + std::string(name) +
+                      "\"; there are none, auto, ngram, draft-mtp and draft-simple");
     }
   }
   return kinds;

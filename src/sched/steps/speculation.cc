@@ -41,7 +41,9 @@ class MtpDrafter final : public Drafter {
 AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
   std::vector<std::unique_ptr<Drafter>> drafters;
   const bool has_heads = context_->options.drafts.mtp && context_->engine->mtp_heads() != nullptr;
-  const bool has_model = has_heads || draft_model_ != nullptr;
+  const bool heads_guess_well = expected_[static_cast<size_t>(DraftSource::kMtp)] >=
+                                ExpectedAcceptance(DraftSource::kShortNgram);
+  const bool has_model = (has_heads && heads_guess_well) || draft_model_ != nullptr;
   if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
     drafters.push_back(make({std::move(earlier_answer), stored_texts_.Of(name_space), has_model}));
   }
@@ -90,8 +92,7 @@ void Speculation::AskHeads(std::span<const ProposedDraft> drafts) {
   std::vector<Draft*> asked;
   for (const auto& [request, draft] : drafts) {
     if (draft->asked == 0) continue;
-    wishes.push_back(
-        {context_->pool.slot(*request->slot).seq(), *request->next, draft->asked});
+    wishes.push_back({context_->pool.slot(*request->slot).seq(), *request->next, draft->asked});
     asked.push_back(draft);
     draft->asked = 0;
   }

@@ -216,8 +216,7 @@ void LlamaMtp::CutTo(SeqId seq, size_t position) {
     return;
   }
   const bool holds = sequence.begin < position && position < sequence.end;
-  if (!holds ||
-      !llama_memory_seq_rm(memory(), seq, loaded_->PositionAt(seq, position), -1)) {
+  if (!holds || !llama_memory_seq_rm(memory(), seq, loaded_->PositionAt(seq, position), -1)) {
     BeginAt(seq, position);
     return;
   }
@@ -250,8 +249,7 @@ void LlamaMtp::SetKv(SeqId seq, size_t begin, size_t end, ByteSpan kv) {
   if (!on()) return;
   CutTo(seq, begin);
   if (kv.empty() || !At(seq).unread.empty()) return BeginAt(seq, end);
-  const size_t read =
-      llama_state_seq_set_data_ext(context(), kv.data(), kv.size(), scratch(), 0);
+  const size_t read = llama_state_seq_set_data_ext(context(), kv.data(), kv.size(), scratch(), 0);
   if (read == kv.size()) {
     llama_memory_seq_cp(memory(), scratch(), seq, loaded_->PositionAt(seq, begin),
                         loaded_->PositionAt(seq, end));

@@ -5,8 +5,8 @@
 //                    unread | t58 t59 |          before it; the last few wait for the next draft
 //
 // The last tokens are read together with the next draft's first token, so a draft of n tokens takes
-// n decodes of the heads, for all answers together. Longer runs, such as a prompt's chunk, are read at
-// once.
+// n decodes of the heads, for all answers together. Longer runs, such as a prompt's chunk, are read
+// at once.
 //
 // The functions named On… and the rest, up to Draft, are called by LlamaEngine as it changes its
 // sequences, so that what the heads know goes where the model's state goes. Where they do not fit
@@ -75,7 +75,7 @@ class LlamaMtp final : public MtpHeads {
     void operator()(llama_batch_ext* batch) const { llama_batch_ext_free(batch); }
   };
   struct Sequence {
-    size_t begin = 0;         // the heads' KV is that of [begin, end)
+    size_t begin = 0;  // the heads' KV is that of [begin, end)
     size_t end = 0;
     Tokens unread;            // the tokens behind it
     std::vector<float> rows;  // before each of those, and behind the last; zeros: not known
@@ -97,7 +97,7 @@ class LlamaMtp final : public MtpHeads {
   // A draft that goes on.
   struct Drafting {
     const Wish* wish = nullptr;
-    size_t base = 0;     // tokens that the sequence holds
+    size_t base = 0;  // tokens that the sequence holds
     Tokens* drafted = nullptr;
     int32_t output = -1;  // the index of its last token in the batch
   };

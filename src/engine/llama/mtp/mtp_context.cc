@@ -39,9 +39,9 @@ bool HasTensor(const std::vector<GgufFile>& files, const std::string& name) {
 
 const std::vector<std::string_view>& ArchitecturesWithMtp() {
   static const std::vector<std::string_view> known = {
-      "bailingmoe3", "cohere2moe", "deepseek2", "deepseek32", "glm-dsa",  "glm4moe",
-      "hy_v3",       "mellum",     "mimo2",     "nemotron_h_moe", "qwen35", "qwen35moe",
-      "qwen3next",   "step35"};
+      "bailingmoe3", "cohere2moe", "deepseek2", "deepseek32", "glm-dsa",
+      "glm4moe",     "hy_v3",      "mellum",    "mimo2",      "nemotron_h_moe",
+      "qwen35",      "qwen35moe",  "qwen3next", "step35"};
   return known;
 }
 
@@ -80,8 +80,7 @@ Status CheckMtpHeads(const std::string& model_path, bool only_tried) {
   }
   constexpr std::array<const char*, 3> kNeeded = {"eh_proj", "enorm", "hnorm"};
   for (const char* part : kNeeded) {
-    const std::string name =
-        "blk." + std::to_string(layers - heads) + ".nextn." + part + ".weight";
+    const std::string name = "blk." + std::to_string(layers - heads) + ".nextn." + part + ".weight";
     if (!HasTensor(*files, name)) {
       return refuse("its head for multi-token prediction is not whole: there is no " + name);
     }

@@ -34,7 +34,8 @@ struct MtpFunctions {
 // The versions whose C++ functions are known, as "0.7".
 std::span<const std::string_view> VersionsWithMtp();
 
-// kUnsupported, with a clear sentence, if this libllama has no such functions or is another version.
+// kUnsupported, with a clear sentence, if this libllama has no such functions or is another
+// version.
 Result<MtpFunctions> FindMtpFunctions();
 // As FindMtpFunctions, where llama.h does not declare them. `find`: the address of an exported
 // name, or nullptr.

@@ -101,8 +101,7 @@ TEST(MtpFunctions, GiveTheRowsThatThisLibrarysLogitsAreComputedFrom) {
   llama_batch_free(batch);
   const Weights weights(path);
   const auto width = static_cast<size_t>(llama_model_n_embd(model.get()));
-  const auto vocab =
-      static_cast<size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model.get())));
+  const auto vocab = static_cast<size_t>(llama_vocab_n_tokens(llama_model_get_vocab(model.get())));
   for (int32_t i = 0; i < count; ++i) {
     const float* const row = functions->row(context.get(), i);
     ASSERT_NE(row, nullptr) << i;

@@ -20,8 +20,8 @@ SplitState SplitOffMtpPart(ByteSpan bytes) {
   if (bytes.size() < sizeof(trailer)) return {bytes, {}};
   const ByteSpan front = bytes.first(bytes.size() - sizeof(trailer));
   std::memcpy(&trailer, bytes.data() + front.size(), sizeof(trailer));
-  const bool fits = trailer.kv_bytes <= front.size() &&
-                    trailer.row_bytes <= front.size() - trailer.kv_bytes;
+  const bool fits =
+      trailer.kv_bytes <= front.size() && trailer.row_bytes <= front.size() - trailer.kv_bytes;
   if (trailer.magic != MtpTrailer().magic || !fits) return {bytes, {}};
   const size_t model_bytes = front.size() - trailer.kv_bytes - trailer.row_bytes;
   SplitState split;

@@ -35,7 +35,8 @@ TEST(MtpPart, SizesThatDoNotFitAreNoTrailer) {
   Bytes bytes = {1, 2, 3};
   const Bytes row = {4};
   AppendMtpPart({{}, row, 0}, &bytes);
-  // The front is cut off, so the row and the model's bytes are too few, or larger sizes are claimed.
+  // The front is cut off, so the row and the model's bytes are too few, or larger sizes are
+  // claimed.
   for (size_t field = 0; field < 16; ++field) {
     Bytes changed = bytes;
     changed[changed.size() - sizeof(MtpTrailer) + field] = 0xFF;
