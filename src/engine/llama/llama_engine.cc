@@ -251,9 +251,8 @@ std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
 Result<Bytes> LlamaEngine::TakeSnapshot(SeqId seq) {
   auto snapshot = parts_->sequences.TakeSnapshot(seq);
   if (!snapshot || !parts_->mtp.on()) return snapshot;
-  MtpPart part;
-  part.row = parts_->mtp.RowAt(seq, parts_->loaded.SequenceEnd(seq));
-  AppendMtpPart(part, &*snapshot);
+  const size_t end = parts_->loaded.SequenceEnd(seq);
+  AppendMtpPart({{}, parts_->mtp.RowAt(seq, end), end}, &*snapshot);
   return snapshot;
 }
 
@@ -306,8 +305,7 @@ Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
   if (!segment || !parts_->mtp.on()) return segment;
   const auto kv = parts_->mtp.TakeKv(seq, begin, end);
   if (!kv) return tl::unexpected(kv.error());
-  MtpPart part;
-  part.kv = *kv;
+  const MtpPart part = {*kv, parts_->mtp.RowAt(seq, end), end};
   AppendMtpPart(part, &*segment);
   return segment;
 }
@@ -324,6 +322,8 @@ Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart
       if (!bytes) return bytes;
       const SplitState split = SplitOffMtpPart(*bytes);
       parts_->mtp.SetKv(seq, part->begin, part->end, split.heads.kv);
+      const bool is_whole = split.heads.position == part->end;
+      if (is_whole) parts_->mtp.SetRow(seq, part->end, split.heads.row);
       return split.model;
     };
   }
@@ -331,7 +331,7 @@ Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart
   const auto of_end = snapshot ? std::optional(end.model) : std::nullopt;
   Status assembled = AssembleModel(seq, keep, of_model, position, of_end);
   if (!assembled) parts_->mtp.CutTo(seq, 0);
-  if (assembled && snapshot) parts_->mtp.SetRow(seq, position, end.heads.row);
+  if (assembled && !end.heads.row.empty()) parts_->mtp.SetRow(seq, position, end.heads.row);
   return assembled;
 }
 
@@ -373,13 +373,10 @@ Result<Bytes> LlamaEngine::TakeFullState(SeqId seq) {
   auto state = parts_->full_states.Take(seq);
   if (!state || !parts_->mtp.on()) return state;
   const size_t end = parts_->loaded.SequenceEnd(seq);
-  MtpPart part;
-  part.begin = parts_->mtp.KnownFrom(seq);
-  const auto kv = parts_->mtp.TakeKv(seq, part.begin, end);
+  const size_t begin = parts_->mtp.KnownFrom(seq);
+  const auto kv = parts_->mtp.TakeKv(seq, begin, end);
   if (!kv) return tl::unexpected(kv.error());
-  part.kv = *kv;
-  part.row = parts_->mtp.RowAt(seq, end);
-  AppendMtpPart(part, &*state);
+  AppendMtpPart({*kv, parts_->mtp.RowAt(seq, end), begin}, &*state);
   return state;
 }
 
@@ -387,9 +384,10 @@ Status LlamaEngine::SetFullState(SeqId seq, size_t position, ByteSpan state_byte
   if (!parts_->mtp.on()) return parts_->full_states.Set(seq, position, state_bytes);
   const SplitState split = SplitOffMtpPart(state_bytes);
   Status set = parts_->full_states.Set(seq, position, split.model);
-  parts_->mtp.BeginAt(seq, set ? std::min(split.heads.begin, position) : 0);
+  const size_t begin = std::min(split.heads.position, position);
+  parts_->mtp.BeginAt(seq, set ? begin : 0);
   if (!set) return set;
-  parts_->mtp.SetKv(seq, std::min(split.heads.begin, position), position, split.heads.kv);
+  parts_->mtp.SetKv(seq, begin, position, split.heads.kv);
   parts_->mtp.SetRow(seq, position, split.heads.row);
   return set;
 }

@@ -124,12 +124,10 @@ TEST_P(LlamaMtpHeads, KnowARestoredTextAsIfItHadNotGone) {
     const Status assembled = other->Assemble(1, 0, parts, end, snapshot);
     ASSERT_TRUE(assembled.has_value()) << assembled.error().message;
     EXPECT_EQ(other->mtp_heads()->KnownTokens(1), end);
-    // Without a snapshot there is no row; then the first draft is a guess.
-    const Tokens draft = other->mtp_heads()->Draft(1, 'H', kDrafted, 0);
-    if (engine->traits().NeedsSnapshots()) EXPECT_EQ(draft, expected);
+    EXPECT_EQ(other->mtp_heads()->Draft(1, 'H', kDrafted, 0), expected);
     ASSERT_TRUE(other->Fork(1, 2, end, snapshot).has_value());
     EXPECT_EQ(other->mtp_heads()->KnownTokens(2), end);
-    EXPECT_EQ(other->mtp_heads()->Draft(2, 'H', kDrafted, 0), draft);
+    EXPECT_EQ(other->mtp_heads()->Draft(2, 'H', kDrafted, 0), expected);
   }
   const Bytes whole = *engine->TakeFullState(0);
   ASSERT_TRUE(again->SetFullState(0, end, whole).has_value());

@@ -8,7 +8,7 @@ void AppendMtpPart(const MtpPart& part, Bytes* bytes) {
   MtpTrailer trailer;
   trailer.kv_bytes = part.kv.size();
   trailer.row_bytes = part.row.size();
-  trailer.begin = part.begin;
+  trailer.position = part.position;
   const auto* const raw = reinterpret_cast<const uint8_t*>(&trailer);
   bytes->insert(bytes->end(), part.kv.begin(), part.kv.end());
   bytes->insert(bytes->end(), part.row.begin(), part.row.end());
@@ -28,7 +28,7 @@ SplitState SplitOffMtpPart(ByteSpan bytes) {
   split.model = front.first(model_bytes);
   split.heads.kv = front.subspan(model_bytes, trailer.kv_bytes);
   split.heads.row = front.subspan(model_bytes + trailer.kv_bytes);
-  split.heads.begin = trailer.begin;
+  split.heads.position = trailer.position;
   return split;
 }
 

@@ -1,7 +1,7 @@
 // MtpPart: what heads for multi-token prediction know, behind the bytes of a state.
 //
 //   snapshot     | the model's state           | row of the last token | trailer |
-//   segment      | the model's attention KV    | the heads' KV         | trailer |
+//   segment      | the model's attention KV    | the heads' KV | row   | trailer |
 //   full state   | the model's state           | the heads' KV | row   | trailer |
 //
 // Bytes without a trailer belong to the model alone.
@@ -22,14 +22,14 @@ namespace cairn {
 struct MtpTrailer {
   uint64_t kv_bytes = 0;
   uint64_t row_bytes = 0;
-  uint64_t begin = 0;  // of the tokens of the KV; 0 where another object says so
+  uint64_t position = 0;
   std::array<char, 8> magic = {'C', 'R', 'N', 'H', 'E', 'A', 'D', '1'};
 };
 
 struct MtpPart {
   ByteSpan kv = {};   // libllama's bytes; empty: not known
   ByteSpan row = {};  // the hidden state behind the last token; empty: not known
-  size_t begin = 0;
+  size_t position = 0;  // where the row is; of a full state: the first token of the KV
 };
 
 void AppendMtpPart(const MtpPart& part, Bytes* bytes);

@@ -18,7 +18,7 @@ TEST(MtpPart, ComesOffAgainAsItWasAppended) {
   EXPECT_EQ(Of(split.model), (Bytes{9, 8, 7}));
   EXPECT_EQ(Of(split.heads.kv), kv);
   EXPECT_EQ(Of(split.heads.row), row);
-  EXPECT_EQ(split.heads.begin, 12U);
+  EXPECT_EQ(split.heads.position, 12U);
 }
 
 TEST(MtpPart, BytesWithoutATrailerAreTheModels) {
