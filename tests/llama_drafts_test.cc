@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "engine/batch_probe.h"
 #include "engine/llama/llama_engine.h"
@@ -153,6 +154,91 @@ TEST_P(LlamaDrafts, AnswersWithADraftModelAreThoseWithout) {
     }
   }
 }
+
+// A model with a head for multi-token prediction.
+struct Headed {
+  const char* architecture;
+  float right;  // ModelShape::mtp_right
+};
+
+std::unique_ptr<LlamaEngine> LoadedWithHead(const Headed& made, LlamaOptions::Mtp mtp,
+                                            size_t slots) {
+  LlamaOptions options = test::SmallOptions(test::MadeModelWithHead(made.architecture, made.right));
+  options.cache_type_k = options.cache_type_v = "f32";
+  options.flash_attention = "off";
+  options.mtp = mtp;
+  options.slots = slots;
+  options.rollback_states = mtp == LlamaOptions::Mtp::kOff ? 0 : 3;
+  auto engine = LlamaEngine::Load(options);
+  if (!engine) ADD_FAILURE() << engine.error().message;
+  return engine ? std::move(*engine) : nullptr;
+}
+
+class LlamaMtpDrafts : public testing::TestWithParam<Headed> {};
+
+test::ServedOptions MtpOptions(size_t tokens_max) {
+  test::ServedOptions options = Options(nullptr);
+  options.mtp = true;
+  options.draft_tokens_max = tokens_max;
+  return options;
+}
+
+DraftStats OfHeads(const test::Served& served) {
+  return served.stats().drafts[static_cast<size_t>(DraftSource::kMtp)];
+}
+
+// Drafts of two tokens are rolled back by states that hybrid memory keeps, those of six by
+// snapshots.
+TEST_P(LlamaMtpDrafts, AnswersWithDraftsAreThoseWithout) {
+  for (const size_t tokens_max : {2, 6}) {
+    auto without = LoadedWithHead(GetParam(), LlamaOptions::Mtp::kOff, 1);
+    auto with = LoadedWithHead(GetParam(), LlamaOptions::Mtp::kOn, 1);
+    ASSERT_TRUE(without != nullptr && with != nullptr);
+    test::Served plain(std::move(without), Options(nullptr));
+    test::Served drafted(std::move(with), MtpOptions(tokens_max));
+    ExpectTheSameAnswers(&plain, &drafted);
+    const DraftStats drafts = OfHeads(drafted);
+    EXPECT_GT(drafts.drafted_tokens, 500u);
+    if (GetParam().right >= 0) EXPECT_GT(drafts.accepted_tokens, drafts.drafted_tokens / 5);
+  }
+}
+
+// Several people at a time, with n-grams before the heads; one in three goes on in a fork.
+TEST_P(LlamaMtpDrafts, AnswersInSeveralSlotsAreThoseWithout) {
+  constexpr size_t kPeople = 3;
+  auto without = LoadedWithHead(GetParam(), LlamaOptions::Mtp::kOff, kPeople);
+  auto with = LoadedWithHead(GetParam(), LlamaOptions::Mtp::kOn, kPeople);
+  ASSERT_TRUE(without != nullptr && with != nullptr);
+  test::ServedOptions options = MtpOptions(4);
+  options.drafter = &MakeNgramDrafter;
+  test::Served plain(std::move(without), Options(nullptr));
+  test::Served drafted(std::move(with), options);
+  std::vector<test::Person> people;
+  for (uint64_t i = 0; i < kPeople; ++i) {
+    people.emplace_back(70 + i, kLetters, std::string(150, 'H'));
+  }
+  for (int turn = 0; turn < kTurns; ++turn) {
+    std::vector<test::PlayedPrompt> prompts;
+    for (const test::Person& person : people) {
+      prompts.push_back(test::Render(person.messages(), false, kMessageTokens));
+    }
+    const auto expected = plain.AskTogether(prompts);
+    const auto answers = drafted.AskTogether(prompts);
+    for (size_t i = 0; i < kPeople; ++i) {
+      ASSERT_EQ(answers[i].text, expected[i].text) << "turn " << turn << ", person " << i;
+      people[i].Change(expected[i].text);
+    }
+  }
+  EXPECT_GT(OfHeads(drafted).drafted_tokens, 200u);
+}
+
+INSTANTIATE_TEST_SUITE_P(OfHeads, LlamaMtpDrafts,
+                         testing::Values(Headed{"qwen35", -1}, Headed{"qwen35", 0.8F},
+                                         Headed{"glm4moe", -1}, Headed{"glm4moe", 0.8F}),
+                         [](const auto& tested) {
+                           return std::string(tested.param.architecture) +
+                                  (tested.param.right < 0 ? "Random" : "Made");
+                         });
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaDrafts,
                          testing::Values(Made{"llama"}, Made{"gemma3", 96}, Made{"mamba2"},

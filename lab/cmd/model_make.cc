@@ -38,6 +38,13 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
                      JoinNames(KnownEncodersThatRank()) + " only)");
   make->add_flag("--unigram", shape.unigram,
                  "Give an encoder the kind of vocabulary that XLM-RoBERTa has, not BERT's");
+  make->add_flag("--mtp", shape.mtp,
+                 "Add a head for multi-token prediction with random weights (" +
+                     JoinNames(KnownArchitecturesWithHeads()) + " only)");
+  make->add_option("--mtp-right", shape.mtp_right,
+                   "As --mtp, with a head that is right behind this share of the letters, and a "
+                   "model whose text depends mostly on its last letter")
+      ->check(CLI::Range(0.0F, 1.0F));
   make->add_option("--quant", options->quant,
                    "Data type of the weights: " + JoinNames(KnownQuants()))
       ->capture_default_str();
@@ -46,7 +53,9 @@ CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
 }
 
 int RunModelMake(const ModelMakeOptions& options) {
-  const Result<ModelRecipe> recipe = MakeRecipe(options.shape);
+  ModelShape shape = options.shape;
+  if (shape.mtp_right >= 0) shape.mtp = true;
+  const Result<ModelRecipe> recipe = MakeRecipe(shape);
   if (!recipe) return PrintError("model make", recipe.error().message);
   WriteOptions write_options;
   write_options.quant = options.quant;

@@ -43,11 +43,15 @@ TEST(ModelMake, TakesEverySizeFromTheCommandLine) {
   EXPECT_EQ(options.shape.seed, 9U);
   EXPECT_EQ(options.shape.train_context_tokens, 4096U);
   EXPECT_EQ(options.quant, "f16");
+  EXPECT_FALSE(options.shape.mtp);
+  EXPECT_TRUE(Parse("make qwen35 out.gguf --mtp", &chosen).shape.mtp);
+  EXPECT_EQ(Parse("make qwen35 out.gguf --mtp-right 0.5", &chosen).shape.mtp_right, 0.5F);
 }
 
 TEST(ModelMake, RefusesSizesThatAreNoCounts) {
   EXPECT_THROW(Parse("make llama out.gguf --width 0"), CLI::ParseError);
   EXPECT_THROW(Parse("make llama out.gguf --layers -2"), CLI::ParseError);
+  EXPECT_THROW(Parse("make qwen35 out.gguf --mtp-right 2"), CLI::ParseError);
   EXPECT_THROW(Parse("make llama"), CLI::ParseError);
 }
 

@@ -88,6 +88,7 @@ Result<std::vector<TensorShape>> AskForTensors(gguf_context* metadata,
   llama_model_params params = llama_model_default_params();
   params.devices = no_devices;
   params.n_gpu_layers = 0;
+  params.load_mtp = true;  // without it libllama leaves the heads' tensors out
   try {
     const LlamaModelPtr model(llama_model_init_from_user(metadata, CollectShape, &shapes, params));
     if (model != nullptr) return shapes;

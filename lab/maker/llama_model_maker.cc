@@ -14,6 +14,7 @@
 #include "lab/maker/encoder_recipe.h"
 #include "lab/maker/llama_gguf.h"
 #include "lab/maker/model_weights.h"
+#include "lab/maker/mtp_weights.h"
 
 namespace cairn {
 namespace {
@@ -53,6 +54,7 @@ bool Wants(const ModelShape& shape, std::string_view tensor) {
   if (std::find(encoders.begin(), encoders.end(), shape.architecture) != encoders.end()) {
     return EncoderWantsTensor(shape, tensor);
   }
+  if (IsHeadTensor(tensor)) return HeadWantsTensor(shape, tensor);
   if (shape.ranks && tensor == "cls.output.weight") return true;
   if (shape.ranks && tensor.starts_with("dense_")) return false;
   return WantsTensor(shape.architecture, tensor);
@@ -69,9 +71,8 @@ Result<uint64_t> WriteFloats(const ModelRecipe& recipe, GgufPtr gguf,
     ggml_tensor* tensor =
         ggml_new_tensor(context.get(), GGML_TYPE_F32, shape.dimensions, shape.sizes.data());
     ggml_set_name(tensor, shape.name.c_str());
-    weights.push_back(MakeWeights(recipe.shape.architecture, shape.name,
-                                  static_cast<size_t>(tensor->ne[0]),
-                                  static_cast<size_t>(ggml_nrows(tensor)), recipe.shape.seed));
+    weights.push_back(WeightsWithHead(recipe.shape, shape.name, static_cast<size_t>(tensor->ne[0]),
+                                      static_cast<size_t>(ggml_nrows(tensor))));
     parameters += weights.back().size();
     tensor->data = weights.back().data();
     gguf_add_tensor(gguf.get(), tensor);

@@ -215,6 +215,26 @@ TEST_F(LlamaModelMaker, EachMemoryClassIsThere) {
   }
 }
 
+TEST_F(LlamaModelMaker, HeadsAreLoadedWhereTheyAreAskedFor) {
+  for (const std::string& name : KnownArchitecturesWithHeads()) {
+    for (const float right : {-1.0F, 0.5F, 1.0F}) {
+      SCOPED_TRACE(name + " " + std::to_string(right));
+      ModelShape shape = SmallShape(name);
+      shape.mtp = true;
+      shape.mtp_right = right;
+      const auto made = Make(shape, Path("m.gguf"));
+      ASSERT_TRUE(made) << made.error().message;
+      llama_model_params params = llama_model_default_params();
+      const LlamaModelPtr without(llama_model_load_from_file(Path("m.gguf").c_str(), params));
+      params.load_mtp = true;
+      const LlamaModelPtr with(llama_model_load_from_file(Path("m.gguf").c_str(), params));
+      ASSERT_TRUE(without != nullptr && with != nullptr);
+      EXPECT_EQ(llama_model_n_layer_nextn(with.get()), 1);
+      EXPECT_GT(llama_model_size(with.get()), llama_model_size(without.get()));
+    }
+  }
+}
+
 TEST_F(LlamaModelMaker, TheSmallestOfEachArchitectureWorks) {
   for (const std::string& name : KnownArchitectures()) {
     SCOPED_TRACE(name);

@@ -138,6 +138,16 @@ void AddQwen35Keys(const ModelShape& shape, uint32_t period, Keys* keys) {
   AddSections(shape, keys);
 }
 
+// The first layer is dense, the others choose among experts.
+void AddGlm4MoeKeys(const ModelShape& shape, uint32_t /*period*/, Keys* keys) {
+  AddAttention(shape, KvHeads(shape), keys);
+  keys->Add("leading_dense_block_count", uint32_t{1});
+  keys->Add("expert_count", kExperts);
+  keys->Add("expert_used_count", kExpertsUsed);
+  keys->Add("expert_shared_count", uint32_t{1});
+  keys->Add("expert_feed_forward_length", shape.ff);
+}
+
 void AddLfm2Keys(const ModelShape& shape, uint32_t period, Keys* keys) {
   AddAttention(shape, PerLayer(shape, period, KvHeads(shape), 0), keys);
   keys->Add("shortconv.l_cache", uint32_t{3});
@@ -191,10 +201,11 @@ void AddNemotronHKeys(const ModelShape& shape, uint32_t period, Keys* keys) {
 
 // In alphabetical order. The sizes are small enough for tests on two cores and large enough for
 // every quantised type.
-const std::array<Architecture, 13>& Architectures() {
-  static const std::array<Architecture, 13> table = {{
+const std::array<Architecture, 14>& Architectures() {
+  static const std::array<Architecture, 14> table = {{
       {"falcon-h1", Sizes(256, 4, 512, 4), 1, AddFalconH1Keys},
       {"gemma3", Sizes(256, 6, 768, 4, 512), 6, AddWindowKeys},
+      {"glm4moe", Sizes(256, 4, 256, 4), 1, AddGlm4MoeKeys},
       {"gpt-oss", Sizes(256, 4, 256, 4, 128), 2, AddGptOssKeys},
       {"granitehybrid", Sizes(256, 4, 512, 4), 4, AddGraniteHybridKeys},
       {"jamba", Sizes(256, 4, 512, 4), 4, AddJambaKeys},
@@ -263,6 +274,21 @@ Status CheckWidths(const Architecture& architecture, const ModelShape& shape) {
   return {};
 }
 
+Status CheckHead(const ModelShape& shape) {
+  const std::vector<std::string> known = KnownArchitecturesWithHeads();
+  if (shape.mtp && std::find(known.begin(), known.end(), shape.architecture) == known.end()) {
+    return Fail(ErrorCode::kInvalidArgument, "a head for multi-token prediction can be made for " +
+                                                 JoinNames(known) + ", not for " +
+                                                 shape.architecture + ".");
+  }
+  if (shape.mtp_right > 1) {
+    return Fail(ErrorCode::kInvalidArgument,
+                "the share of letters behind which the head is right "
+                "is at most 1.");
+  }
+  return {};
+}
+
 Status CheckShape(const Architecture& architecture, const ModelShape& shape) {
   const std::string name(architecture.name);
   if (architecture.defaults.ff == 0 && shape.ff != 0) {
@@ -288,6 +314,7 @@ Status CheckShape(const Architecture& architecture, const ModelShape& shape) {
                                                  JoinNames(KnownEncodersThatRank()) + ", not of " +
                                                  name + ".");
   }
+  if (Status status = CheckHead(shape); !status) return status;
   if (Status status = CheckLayers(architecture, shape); !status) return status;
   if (Status status = CheckWidths(architecture, shape); !status) return status;
   if (ParametersAtMost(shape) > kParametersMax) {
@@ -332,6 +359,10 @@ std::vector<std::string> KnownArchitectures() {
   return names;
 }
 
+std::vector<std::string> KnownArchitecturesWithHeads() {
+  return {"glm4moe", "qwen35"};
+}
+
 Result<ModelRecipe> MakeRecipe(const ModelShape& wanted) {
   const std::vector<std::string> encoders = KnownEncoders();
   if (std::find(encoders.begin(), encoders.end(), wanted.architecture) != encoders.end()) {
@@ -356,7 +387,9 @@ Result<ModelRecipe> MakeRecipe(const ModelShape& wanted) {
   Keys keys(shape.architecture, &recipe.metadata);
   keys.Add("context_length", shape.train_context_tokens);
   keys.Add("embedding_length", shape.width);
-  keys.Add("block_count", shape.layers);
+  // libllama counts the head as the last layer.
+  keys.Add("block_count", shape.layers + (shape.mtp ? 1 : 0));
+  if (shape.mtp) keys.Add("nextn_predict_layers", uint32_t{1});
   keys.Add("vocab_size",
            static_cast<uint32_t>(shape.infill ? kInfillVocabularySize : kVocabularySize));
   keys.Add("attention.layer_norm_rms_epsilon", 1e-5F);

@@ -44,6 +44,12 @@ struct ModelShape {
   bool infill = false;   // adds infill tokens to the vocabulary
   bool ranks = false;    // adds a classification head; see KnownEncodersThatRank, and qwen3
   bool unigram = false;  // an encoder has the vocabulary of XLM-RoBERTa, not that of BERT
+  // Adds a head for multi-token prediction (lab/maker/mtp_weights.h); see
+  // KnownArchitecturesWithHeads.
+  bool mtp = false;
+  // The share of letters behind which the head is right; then the model's text depends mostly on
+  // its last letter. Negative: its weights are random, and it is hardly ever right.
+  float mtp_right = -1;
 };
 
 struct ModelRecipe {
@@ -54,6 +60,8 @@ struct ModelRecipe {
 // Returns the architectures that write text and that MakeRecipe knows, in alphabetical order. It
 // also knows KnownEncoders() (lab/maker/encoder_recipe.h).
 std::vector<std::string> KnownArchitectures();
+// Those of them that may have a head for multi-token prediction.
+std::vector<std::string> KnownArchitecturesWithHeads();
 
 // kNotFound: an unknown architecture; the message lists the known ones.
 // kInvalidArgument: sizes that do not fit each other; the message says which and why.

@@ -164,6 +164,26 @@ TEST(ModelRecipe, EncodersWithAHeadRank) {
   }
 }
 
+TEST(ModelRecipe, AHeadIsOneMoreLayerOfTheFile) {
+  for (const std::string& name : KnownArchitecturesWithHeads()) {
+    ModelShape shape = Shape(name);
+    shape.mtp = true;
+    const Result<ModelRecipe> recipe = MakeRecipe(shape);
+    ASSERT_TRUE(recipe) << recipe.error().message;
+    const MetadataValue* const heads =
+        FindMetadata(recipe->metadata, name + ".nextn_predict_layers");
+    ASSERT_NE(heads, nullptr);
+    EXPECT_EQ(std::get<uint32_t>(*heads), 1U);
+    EXPECT_EQ(std::get<uint32_t>(*FindMetadata(recipe->metadata, name + ".block_count")),
+              recipe->shape.layers + 1);
+  }
+  ModelShape shape = Shape("llama");
+  shape.mtp = true;
+  const Result<ModelRecipe> refused = MakeRecipe(shape);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("glm4moe, qwen35, not for llama"), std::string::npos);
+}
+
 TEST(ModelRecipe, SizesThatCannotWorkAreNamed) {
   const auto expect_refused = [](const char* architecture, auto change, const char* size) {
     ModelShape shape = Shape(architecture);

@@ -233,6 +233,8 @@ struct NextToken {
   size_t position = 0;
   Token token = 0;
 };
+class MtpHeads;
+
 // Returns `tokens` at the end of `seq`, which has `position` tokens.
 std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens);
 
@@ -358,6 +360,10 @@ class Engine {
   virtual void SetMedia(SeqId seq, TokenSpan tokens);
 
   virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
+
+  // The model's heads for multi-token prediction (engine/mtp_heads.h); nullptr if they are not
+  // loaded. Not to be kept: it may change with Wake.
+  virtual MtpHeads* mtp_heads() { return nullptr; }
 
   // The LoRA adapters of the model; nullptr if it has none. Any thread.
   virtual AdapterSets* adapter_sets() const { return nullptr; }

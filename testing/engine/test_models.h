@@ -32,17 +32,19 @@ class MadeModels {
   const std::string& Path(const std::string& architecture, uint32_t window_tokens,
                           const std::string& quant) {
     const std::string name = architecture + "-" + std::to_string(window_tokens) + "-" + quant;
-    const auto known = paths_.find(name);
-    if (known != paths_.end()) return known->second;
     ModelShape shape;
     shape.architecture = architecture;
-    shape.width = 64;
     shape.window_tokens = window_tokens;
-    std::string path = NewPath(name);
-    const auto recipe = MakeRecipe(shape);
-    EXPECT_TRUE(recipe.has_value());
-    EXPECT_TRUE(WriteModel(*recipe, path, {quant, {}}).has_value());
-    return paths_.emplace(name, std::move(path)).first->second;
+    return Made(name, shape, quant);
+  }
+
+  // Likewise, in float32 with a head for multi-token prediction. `right`: ModelShape::mtp_right.
+  const std::string& PathWithHead(const std::string& architecture, float right) {
+    ModelShape shape;
+    shape.architecture = architecture;
+    shape.mtp = true;
+    shape.mtp_right = right;
+    return Made(architecture + "-head-" + std::to_string(right), shape, "f32");
   }
 
   // Returns the path of a projector of that kind, made when it is first requested. `width`: the
@@ -59,6 +61,17 @@ class MadeModels {
   }
 
  private:
+  const std::string& Made(const std::string& name, ModelShape shape, const std::string& quant) {
+    const auto known = paths_.find(name);
+    if (known != paths_.end()) return known->second;
+    shape.width = 64;
+    std::string path = NewPath(name);
+    const auto recipe = MakeRecipe(shape);
+    EXPECT_TRUE(recipe.has_value());
+    EXPECT_TRUE(WriteModel(*recipe, path, {quant, {}}).has_value());
+    return paths_.emplace(name, std::move(path)).first->second;
+  }
+
   static std::string NewPath(const std::string& name) {
     return testing::TempDir() + "cairn_" + std::to_string(getpid()) + "_" + name + ".gguf";
   }
@@ -73,6 +86,9 @@ inline MadeModels& TestModels() {
 inline const std::string& MadeModel(const std::string& architecture, uint32_t window_tokens = 0,
                                     const std::string& quant = "q8_0") {
   return TestModels().Path(architecture, window_tokens, quant);
+}
+inline const std::string& MadeModelWithHead(const std::string& architecture, float right = -1) {
+  return TestModels().PathWithHead(architecture, right);
 }
 // The default width is that of the models.
 inline const std::string& MadeProjector(const std::string& kind, uint32_t width = 64) {

@@ -13,7 +13,8 @@ namespace cairn::test {
 
 class LyingDrafter final : public Drafter {
  public:
-  Draft Propose(TokenSpan text, Token /*next*/, const DraftLength& length_of) override {
+  Draft Propose(const DraftPoint& at, const DraftLength& length_of) override {
+    const TokenSpan text = at.text;
     Draft draft;
     const size_t length = length_of(draft.source, random_() % 6);
     for (size_t i = 0; i < length; ++i) {

@@ -93,6 +93,7 @@ class RecordingEngine final : public Engine {
   Status SetFullState(SeqId seq, size_t position, ByteSpan whole) override {
     return engine_->SetFullState(seq, position, whole);
   }
+  MtpHeads* mtp_heads() override { return engine_->mtp_heads(); }
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override {
     Sampled& sampled = sampled_[params.seed];
     sampled = {};
@@ -165,6 +166,7 @@ struct ServedOptions {
   Token message_start = -1;  // prompts are cut behind it; -1: on the grid alone
   DrafterFactory drafter = nullptr;
   DraftModelOptions draft_model = {};
+  bool mtp = false;  // the engine's heads draft
   size_t draft_tokens_max = 16;
   bool drafts_in_exact = false;
 };
@@ -238,6 +240,7 @@ class Served {
     if (options.message_start >= 0) scheduling.message_starts = {options.message_start};
     scheduling.boundary_gap_divisor = kPlayedGapDivisor;
     scheduling.drafts.make = options.drafter;
+    scheduling.drafts.mtp = options.mtp;
     scheduling.drafts.model = options.draft_model;
     scheduling.drafts.tokens_max = options.draft_tokens_max;
     scheduling.drafts.in_exact = options.drafts_in_exact;

@@ -166,7 +166,7 @@ Result<LlamaMeaning> SamplerSequence(const LlamaUse& use) {
 }
 
 Result<LlamaMeaning> SpecType(const LlamaUse& use) {
-  static const Words kNotHere = {"draft-eagle3", "draft-mtp", "draft-dflash", "draft-dspark"};
+  static const Words kNotHere = {"draft-eagle3", "draft-dflash", "draft-dspark"};
   LlamaMeaning meaning;
   std::string kept;
   std::string left_out;

@@ -92,10 +92,11 @@ TEST(LlamaTranslation, OfFlagsWithAnotherForm) {
 TEST(LlamaTranslation, OfKindsOfDrafts) {
   EXPECT_EQ(FlagsOf("--spec-type", {"draft-simple,ngram-mod"}),
             (Words{"--spec-type=draft-simple,ngram-mod"}));
-  const auto meaning = Translate("--spec-type", {"draft-mtp"});
+  EXPECT_EQ(FlagsOf("--spec-type", {"draft-mtp"}), (Words{"--spec-type=draft-mtp"}));
+  const auto meaning = Translate("--spec-type", {"draft-eagle3"});
   ASSERT_TRUE(meaning.has_value());
   EXPECT_EQ(meaning->arguments, (Words{"--spec-type=none"}));
-  EXPECT_NE(meaning->note.find("draft-mtp has no effect"), std::string::npos);
+  EXPECT_NE(meaning->note.find("draft-eagle3 has no effect"), std::string::npos);
 }
 
 TEST(LlamaTranslation, SaysWhatIsAlwaysSoAndWhatHasNoEffect) {

@@ -20,7 +20,8 @@ void AddDraftModelFlags(CLI::App* serve, ServeOptions* options) {
       ->group(kDraftGroup);
   serve
       ->add_option("--spec-draft-p-min,--draft-p-min", options->draft_p_min,
-                   "A draft ends at a token that the draft model gives less than this probability")
+                   "A draft ends at a token that the draft model, or the model's heads, give less "
+                   "than this probability")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
       ->group(kDraftGroup);
@@ -55,7 +56,9 @@ void AddDraftFlags(CLI::App* serve, ServeOptions* options) {
       ->add_option("--spec-type", options->spec_type,
                    "Draft tokens and verify several in one decode, separated by commas: ngram "
                    "looks the last tokens up in the conversation, in an earlier answer to the same "
-                   "prompt and in other conversations; draft-simple asks a draft model; none")
+                   "prompt and in other conversations; draft-mtp asks the model's own heads for "
+                   "multi-token prediction; draft-simple asks a draft model; auto uses all that "
+                   "there are; none")
       ->capture_default_str()
       ->check([](const std::string& names) {
         const auto kinds = ParseDraftKinds(names);
@@ -80,9 +83,19 @@ void AddDraftFlags(CLI::App* serve, ServeOptions* options) {
 size_t RollbackStatesOf(const ServeOptions& options) {
   // Each takes as much memory as the recurrent states of all slots; longer drafts take a snapshot.
   constexpr size_t kMost = 8;
+  constexpr size_t kMostUnasked = 4;
   const auto kinds = ParseDraftKinds(options.spec_type);
-  const bool drafts = kinds && (kinds->ngram || !options.draft_model_path.empty());
-  return drafts ? std::min(options.draft_tokens_max, kMost) : 0;
+  const bool drafts = kinds && (kinds->ngram || kinds->mtp || !options.draft_model_path.empty());
+  if (!drafts) return 0;
+  return std::min(options.draft_tokens_max, kinds->automatic ? kMostUnasked : kMost);
+}
+
+LlamaOptions::Mtp MtpOf(const ServeOptions& options) {
+  const auto kinds = ParseDraftKinds(options.spec_type);
+  if (!kinds || !kinds->mtp) return LlamaOptions::Mtp::kOff;
+  if (!kinds->automatic) return LlamaOptions::Mtp::kOn;
+  // Heads make a prefill a little longer, and what the probe of the start will say is not known.
+  return options.reuse == "exact" ? LlamaOptions::Mtp::kOff : LlamaOptions::Mtp::kIfTried;
 }
 
 Status CheckDraftFlags(const ServeOptions& options) {
@@ -102,6 +115,8 @@ Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reu
   if (!kinds) return tl::unexpected(kinds.error());
   DraftOptions drafts;
   if (kinds->ngram) drafts.make = &MakeNgramDrafter;
+  drafts.mtp = kinds->mtp && engine->mtp_heads() != nullptr;
+  drafts.mtp_p_min = options.draft_p_min;
   drafts.model.engine = draft_model.engine.get();
   drafts.model.cache = draft_model.cache.get();
   drafts.model.p_min = options.draft_p_min;
@@ -111,6 +126,7 @@ Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reu
   if (!drafts.on() || reuse != ReuseMode::kExact) return drafts;
   const auto differs = FindBatchDifference(engine, drafts.tokens_max + 1);
   if (!differs) return tl::unexpected(differs.error());
+  if (*differs > 0 && kinds->automatic && draft_model.engine == nullptr) return DraftOptions();
   if (*differs > 0) {
     return Fail(ErrorCode::kUnsupported,
                 "speculative decoding with --reuse exact: decoding " + std::to_string(*differs) +

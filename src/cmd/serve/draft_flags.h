@@ -22,13 +22,16 @@ void AddDraftFlags(CLI::App* serve, ServeOptions* options);
 
 // Returns LlamaOptions::rollback_states for the flags.
 size_t RollbackStatesOf(const ServeOptions& options);
+// Returns LlamaOptions::mtp for the flags.
+LlamaOptions::Mtp MtpOf(const ServeOptions& options);
 
 // kInvalidArgument if the flags do not fit one another.
 Status CheckDraftFlags(const ServeOptions& options);
 
 // Returns the options of the flags. `draft_model` must outlive the scheduler. With
-// ReuseMode::kExact the engine is probed: kUnsupported if drafts would change bits. REQUIRES: the
-// model is loaded, and no other thread uses the engine.
+// ReuseMode::kExact the engine is probed: kUnsupported if drafts would change bits, except with
+// --spec-type auto, which then means none. REQUIRES: the model is loaded, and no other thread uses
+// the engine.
 Result<DraftOptions> MakeDraftOptions(const ServeOptions& options, ReuseMode reuse, Engine* engine,
                                       const ServedDraft& draft_model);
 

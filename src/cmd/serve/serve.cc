@@ -466,6 +466,7 @@ class ServeRun {
     llama.slots = SlotsOf(options_);
     llama.may_sleep = options_.sleep_idle_s >= 0;
     llama.rollback_states = RollbackStatesOf(options_);
+    llama.mtp = MtpOf(options_);
     llama.unified = UnifiedOf(options_);
     // Errors while loading are reported once, by the error that Load returns.
     llama.log = [logger = logger_](LogLevel, std::string_view line) { logger->debug("{}", line); };

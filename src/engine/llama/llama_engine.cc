@@ -16,6 +16,8 @@
 #include "engine/llama/model/loaded_model.h"
 #include "engine/llama/model/model_devices.h"
 #include "engine/llama/model/model_info.h"
+#include "engine/llama/mtp/llama_mtp.h"
+#include "engine/llama/mtp/mtp_part.h"
 #include "engine/llama/proof/device_proof.h"
 #include "engine/llama/state/llama_full_states.h"
 #include "engine/llama/state/llama_identity.h"
@@ -108,6 +110,7 @@ struct LlamaEngine::Parts {
   LlamaFullStates full_states;
   LlamaIdentity identity;
   LlamaAdapters adapters{&loaded};
+  LlamaMtp mtp{&loaded};
   std::string devices_text;     // at load
   std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
   DrySamplers dry_samplers;
@@ -152,6 +155,9 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
     }
   } else {
     parts.traits.grid_measured = true;  // there is none to look for
+  }
+  if (parts.mtp.on() && parts.traits.NeedsSnapshots()) {
+    parts.traits.snapshot_bytes += parts.mtp.row_bytes() + sizeof(MtpTrailer);
   }
   if (Status described = parts.adapters.Describe(options); !described) {
     return tl::unexpected(described.error());
@@ -221,15 +227,21 @@ bool LlamaEngine::IsEndOfGeneration(Token token) const {
 }
 
 Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
-  return parts_->sequences.Decode(seq, position, tokens);
+  Status decoded = parts_->sequences.Decode(seq, position, tokens);
+  if (decoded && parts_->mtp.on()) parts_->mtp.OnDecoded(NextTokens(seq, position, tokens));
+  return decoded;
 }
 
 Status LlamaEngine::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
-  return parts_->sequences.DecodeForLogits(seq, position, tokens);
+  Status decoded = parts_->sequences.DecodeForLogits(seq, position, tokens);
+  if (decoded && parts_->mtp.on()) parts_->mtp.OnDecoded(NextTokens(seq, position, tokens));
+  return decoded;
 }
 
 Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
-  return parts_->sequences.DecodeEach(tokens);
+  Status decoded = parts_->sequences.DecodeEach(tokens);
+  if (decoded) parts_->mtp.OnDecoded(tokens);
+  return decoded;
 }
 
 std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
@@ -237,11 +249,20 @@ std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
 }
 
 Result<Bytes> LlamaEngine::TakeSnapshot(SeqId seq) {
-  return parts_->sequences.TakeSnapshot(seq);
+  auto snapshot = parts_->sequences.TakeSnapshot(seq);
+  if (!snapshot || !parts_->mtp.on()) return snapshot;
+  const size_t end = parts_->loaded.SequenceEnd(seq);
+  AppendMtpPart({{}, parts_->mtp.RowAt(seq, end), end}, &*snapshot);
+  return snapshot;
 }
 
 Status LlamaEngine::Restore(SeqId seq, size_t position, ByteSpan snapshot) {
-  return parts_->sequences.Restore(seq, position, snapshot);
+  if (!parts_->mtp.on()) return parts_->sequences.Restore(seq, position, snapshot);
+  const SplitState split = SplitOffMtpPart(snapshot);
+  Status restored = parts_->sequences.Restore(seq, position, split.model);
+  parts_->mtp.CutTo(seq, restored ? position : 0);
+  if (restored) parts_->mtp.SetRow(seq, position, split.heads.row);
+  return restored;
 }
 
 bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
@@ -249,22 +270,29 @@ bool LlamaEngine::CanTruncate(SeqId seq, size_t position) const {
 }
 
 Status LlamaEngine::Truncate(SeqId seq, size_t position) {
-  return parts_->sequences.Truncate(seq, position);
+  Status cut = parts_->sequences.Truncate(seq, position);
+  parts_->mtp.CutTo(seq, cut ? position : 0);
+  return cut;
 }
 
 Status LlamaEngine::RollBack(SeqId seq, size_t position) {
-  return parts_->sequences.RollBack(seq, position);
+  Status rolled = parts_->sequences.RollBack(seq, position);
+  parts_->mtp.CutTo(seq, rolled ? position : 0);
+  return rolled;
 }
 
 void LlamaEngine::Clear(SeqId seq) {
   parts_->sequences.Clear(seq);
+  parts_->mtp.CutTo(seq, 0);
   parts_->loaded.media_positions().CutTo(seq, 0);
 }
 
 Status LlamaEngine::DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
                                  const EncodedPiece& piece) {
   CHECK(tokens.size() == piece.rows);
-  return parts_->sequences.DecodeMedium(seq, position, piece);
+  Status decoded = parts_->sequences.DecodeMedium(seq, position, piece);
+  if (decoded) parts_->mtp.BeginAt(seq, position + piece.rows);
+  return decoded;
 }
 
 void LlamaEngine::SetMedia(SeqId seq, TokenSpan tokens) {
@@ -272,12 +300,43 @@ void LlamaEngine::SetMedia(SeqId seq, TokenSpan tokens) {
 }
 
 Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
-  if (!parts_->traits.one_buffer) return parts_->spliced_segments.TakeSegment(seq, begin, end);
-  return parts_->segments.TakeSegment(seq, begin, end);
+  auto segment = parts_->traits.one_buffer ? parts_->segments.TakeSegment(seq, begin, end)
+                                           : parts_->spliced_segments.TakeSegment(seq, begin, end);
+  if (!segment || !parts_->mtp.on()) return segment;
+  const auto kv = parts_->mtp.TakeKv(seq, begin, end);
+  if (!kv) return tl::unexpected(kv.error());
+  const MtpPart part = {*kv, parts_->mtp.RowAt(seq, end), end};
+  AppendMtpPart(part, &*segment);
+  return segment;
 }
 
 Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
                              size_t position, std::optional<ByteSpan> snapshot) {
+  if (!parts_->mtp.on()) return AssembleModel(seq, keep, parts, position, snapshot);
+  // Each part goes to the model and to the heads when it is loaded.
+  parts_->mtp.CutTo(seq, keep);
+  std::vector<SegmentPart> of_model(parts.begin(), parts.end());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    of_model[i].load = [this, seq, part = &parts[i]]() -> Result<ByteSpan> {
+      const auto bytes = part->Load();
+      if (!bytes) return bytes;
+      const SplitState split = SplitOffMtpPart(*bytes);
+      parts_->mtp.SetKv(seq, part->begin, part->end, split.heads.kv);
+      const bool is_whole = split.heads.position == part->end;
+      if (is_whole) parts_->mtp.SetRow(seq, part->end, split.heads.row);
+      return split.model;
+    };
+  }
+  const SplitState end = SplitOffMtpPart(snapshot.value_or(ByteSpan()));
+  const auto of_end = snapshot ? std::optional(end.model) : std::nullopt;
+  Status assembled = AssembleModel(seq, keep, of_model, position, of_end);
+  if (!assembled) parts_->mtp.CutTo(seq, 0);
+  if (assembled && !end.heads.row.empty()) parts_->mtp.SetRow(seq, position, end.heads.row);
+  return assembled;
+}
+
+Status LlamaEngine::AssembleModel(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
+                                  size_t position, std::optional<ByteSpan> snapshot) {
   if (!parts_->traits.one_buffer) {
     return parts_->spliced_segments.Assemble(seq, keep, parts, position,
                                              snapshot.value_or(ByteSpan()));
@@ -287,10 +346,17 @@ Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart
 
 Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {
   parts_->loaded.media_positions().Copy(from, to);
-  if (!parts_->traits.one_buffer) {
-    return parts_->spliced_segments.Fork(from, to, position, snapshot);
+  const SplitState end = parts_->mtp.on() ? SplitOffMtpPart(snapshot) : SplitState{snapshot, {}};
+  Status forked = parts_->traits.one_buffer
+                      ? parts_->segments.Fork(from, to, position, end.model)
+                      : parts_->spliced_segments.Fork(from, to, position, end.model);
+  if (!forked) {
+    parts_->mtp.CutTo(to, 0);
+    return forked;
   }
-  return parts_->segments.Fork(from, to, position, snapshot);
+  parts_->mtp.Fork(from, to, position);
+  if (!end.heads.row.empty()) parts_->mtp.SetRow(to, position, end.heads.row);
+  return forked;
 }
 
 void LlamaEngine::ReleaseTaken() {
@@ -298,15 +364,36 @@ void LlamaEngine::ReleaseTaken() {
 }
 
 Status LlamaEngine::Drop(SeqId seq, size_t begin, size_t end) {
-  return parts_->sequences.Drop(seq, begin, end);
+  Status dropped = parts_->sequences.Drop(seq, begin, end);
+  parts_->mtp.BeginAt(seq, dropped ? parts_->loaded.SequenceEnd(seq) : 0);
+  return dropped;
 }
 
 Result<Bytes> LlamaEngine::TakeFullState(SeqId seq) {
-  return parts_->full_states.Take(seq);
+  auto state = parts_->full_states.Take(seq);
+  if (!state || !parts_->mtp.on()) return state;
+  const size_t end = parts_->loaded.SequenceEnd(seq);
+  const size_t begin = parts_->mtp.KnownFrom(seq);
+  const auto kv = parts_->mtp.TakeKv(seq, begin, end);
+  if (!kv) return tl::unexpected(kv.error());
+  AppendMtpPart({*kv, parts_->mtp.RowAt(seq, end), begin}, &*state);
+  return state;
 }
 
 Status LlamaEngine::SetFullState(SeqId seq, size_t position, ByteSpan state_bytes) {
-  return parts_->full_states.Set(seq, position, state_bytes);
+  if (!parts_->mtp.on()) return parts_->full_states.Set(seq, position, state_bytes);
+  const SplitState split = SplitOffMtpPart(state_bytes);
+  Status set = parts_->full_states.Set(seq, position, split.model);
+  const size_t begin = std::min(split.heads.position, position);
+  parts_->mtp.BeginAt(seq, set ? begin : 0);
+  if (!set) return set;
+  parts_->mtp.SetKv(seq, begin, position, split.heads.kv);
+  parts_->mtp.SetRow(seq, position, split.heads.row);
+  return set;
+}
+
+MtpHeads* LlamaEngine::mtp_heads() {
+  return parts_->mtp.on() ? &parts_->mtp : nullptr;
 }
 
 std::unique_ptr<Sampler> LlamaEngine::MakeSampler(const SamplingParams& params) {
@@ -337,6 +424,7 @@ Status LlamaEngine::Sleep() {
   if (!parts_->vocabulary.stays()) {
     return Fail(ErrorCode::kUnsupported, "the model was loaded to stay");
   }
+  parts_->mtp.OnUnloaded();
   parts_->loaded.Unload();
   parts_->adapters.OnUnloaded();
   parts_->sequences.OnUnloaded();

@@ -5,6 +5,7 @@
 //   LlamaSequences        decode, truncate, snapshots, the order of a window's cells
 //   LlamaSegments         attention KV of a range as bytes, forks; all sequences in one buffer
 //   LlamaSplicedSegments  the same where each sequence has a stream of its own
+//   LlamaMtp              heads for multi-token prediction, in step with the sequences
 //   LlamaFullStates       a sequence's full state as bytes
 //   LlamaIdentity         everything that the bits of states depend on
 //   TraitsProbe           finds MemoryTraits at load
@@ -78,6 +79,7 @@ class LlamaEngine final : public Engine {
   Result<Bytes> TakeFullState(SeqId seq) override;
   Status SetFullState(SeqId seq, size_t position, ByteSpan state_bytes) override;
   std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) override;
+  MtpHeads* mtp_heads() override;
   AdapterSets* adapter_sets() const override;
   Status UseAdapters(AdapterSets::Number set) override;
   Status Sleep() override;
@@ -87,6 +89,10 @@ class LlamaEngine final : public Engine {
   struct Parts;
 
   explicit LlamaEngine(std::unique_ptr<Parts> parts);
+
+  // Assemble without what the heads know.
+  Status AssembleModel(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
+                       std::optional<ByteSpan> snapshot);
 
   const std::unique_ptr<Parts> parts_;
 };

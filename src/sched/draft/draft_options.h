@@ -26,6 +26,10 @@ struct DraftModelOptions {
 
 struct DraftOptions {
   DrafterFactory make = nullptr;  // of a drafter without a model; nullptr: none
+  // Whether the engine's heads draft (Engine::mtp_heads). Their drafts end at a token of less
+  // probability than `mtp_p_min`.
+  bool mtp = false;
+  double mtp_p_min = 0;
   DraftModelOptions model = {};
   size_t tokens_max = 16;  // of a draft
   size_t tokens_min = 0;   // shorter drafts are not verified
@@ -36,7 +40,7 @@ struct DraftOptions {
   // that are decoded with it.
   bool in_exact = false;
 
-  bool on() const { return make != nullptr || model.engine != nullptr; }
+  bool on() const { return make != nullptr || mtp || model.engine != nullptr; }
 };
 
 }  // namespace cairn

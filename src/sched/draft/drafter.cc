@@ -13,6 +13,8 @@ std::string_view DraftSourceName(DraftSource source) {
       return "long_ngram";
     case DraftSource::kStoredNgram:
       return "stored_ngram";
+    case DraftSource::kMtp:
+      return "mtp";
     case DraftSource::kDraftModel:
       return "draft_model";
     case DraftSource::kShortNgram:
@@ -28,12 +30,21 @@ double ExpectedAcceptance(DraftSource source) {
     case DraftSource::kLongNgram:
       return 0.8;
     case DraftSource::kStoredNgram:
+    case DraftSource::kMtp:
     case DraftSource::kDraftModel:
       return 0.7;
     case DraftSource::kShortNgram:
       return 0.5;
   }
   return 0;
+}
+
+Acceptance ExpectedAcceptances() {
+  Acceptance expected = {};
+  for (size_t i = 0; i < kDraftSources; ++i) {
+    expected[i] = ExpectedAcceptance(static_cast<DraftSource>(i));
+  }
+  return expected;
 }
 
 Result<DraftKinds> ParseDraftKinds(std::string_view names) {
@@ -45,13 +56,17 @@ Result<DraftKinds> ParseDraftKinds(std::string_view names) {
     if (name == "none") continue;
     if (name == "draft-simple") {
       kinds.draft_model = true;
+    } else if (name == "draft-mtp") {
+      kinds.mtp = true;
+    } else if (name == "auto") {
+      kinds.ngram = kinds.mtp = kinds.automatic = true;
     } else if (name == "ngram" || name.starts_with("ngram-")) {
       // llama-server: ngram-simple, ngram-map-k, ngram-map-k4v, ngram-mod, ngram-cache.
       kinds.ngram = true;
     } else {
-      return Fail(ErrorCode::kInvalidArgument, "there is no kind of speculative decoding named \"" +
-                                                   std::string(name) +
-                                                   "\"; there are none, ngram and draft-simple");
+      return Fail(ErrorCode::kInvalidArgument,
+                  "there is no kind of speculative decoding named \"" + std::string(name) +
+                      "\"; there are none, auto, ngram, draft-mtp and draft-simple");
     }
   }
   return kinds;

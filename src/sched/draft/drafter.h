@@ -26,11 +26,12 @@ enum class DraftSource {
   kEarlierAnswer,  // an earlier answer to the same prompt
   kLongNgram,      // the conversation, where the last tokens occurred before
   kStoredNgram,    // likewise, another stored conversation of the namespace
+  kMtp,            // the model's own heads for multi-token prediction
   kDraftModel,
   kShortNgram,  // the conversation, where fewer tokens occurred before
 };
-inline constexpr size_t kDraftSources = 5;
-// "earlier_answer", "long_ngram", "stored_ngram", "draft_model", "short_ngram".
+inline constexpr size_t kDraftSources = 6;
+// "earlier_answer", "long_ngram", "stored_ngram", "mtp", "draft_model", "short_ngram".
 std::string_view DraftSourceName(DraftSource source);
 // The share of drafted tokens that are expected to be accepted before any was seen.
 double ExpectedAcceptance(DraftSource source);
@@ -38,17 +39,29 @@ double ExpectedAcceptance(DraftSource source);
 struct Draft {
   Tokens tokens;
   DraftSource source = DraftSource::kEarlierAnswer;
+  // Tokens that the model's heads are still to give: they draft for all answers together
+  // (sched/steps/speculation.h). `tokens` is empty until then.
+  size_t asked = 0;
+
+  size_t size() const { return tokens.empty() ? asked : tokens.size(); }
 };
 
 // Returns how many tokens to draft, of at most `tokens` that a source has; 0 if no draft pays.
 using DraftLength = std::function<size_t(DraftSource source, size_t tokens)>;
 
+// Where a draft is to begin: behind an answer's text so far and `next`, which is sampled and not
+// decoded yet.
+struct DraftPoint {
+  TokenSpan text = {};
+  Token next = 0;
+};
+
 class Drafter {
  public:
   virtual ~Drafter() = default;
-  // Returns tokens that may follow `text` and `next`, which is sampled and not decoded yet; none if
-  // there is no guess. `text` grows from call to call, or is shifted as a whole (context shift).
-  virtual Draft Propose(TokenSpan text, Token next, const DraftLength& length_of) = 0;
+  // Returns tokens that may follow; none if there is no guess. The text grows from call to call, or
+  // is shifted as a whole (context shift).
+  virtual Draft Propose(const DraftPoint& at, const DraftLength& length_of) = 0;
   // The answer ends or is preempted. `text`: its slot's tokens; empty if they were lost. After a
   // preemption Propose may be called again.
   virtual void Release(TokenSpan /*text*/) {}
@@ -58,7 +71,8 @@ class Drafter {
 struct AnswerStart {
   Tokens earlier_answer = {};  // the tokens that followed this prompt before; empty if it is new
   std::shared_ptr<const StoredText> stored = nullptr;  // other conversations; may be null
-  bool has_draft_model = false;  // which guesses better than a few tokens that occurred before
+  // A draft model or heads follow, which guess better than a few tokens that occurred before.
+  bool has_model = false;
 };
 
 // Makes the drafter of one answer.
@@ -67,14 +81,23 @@ using DrafterFactory = std::unique_ptr<Drafter> (*)(AnswerStart start);
 // The kinds of --spec-type.
 struct DraftKinds {
   bool ngram = false;
+  bool mtp = false;
   bool draft_model = false;
+  // All that there are for the model, and none where drafts are not allowed.
+  bool automatic = false;
 };
-// Parses names separated by commas: "none", "ngram", "draft-simple" (a draft model). llama-server's
-// names of its kinds of n-gram lookup mean "ngram". kInvalidArgument for an unknown name.
+// Parses names separated by commas: "none", "auto", "ngram", "draft-mtp" (the model's own heads),
+// "draft-simple" (a draft model). llama-server's names of its kinds of n-gram lookup mean "ngram".
+// kInvalidArgument for an unknown name.
 Result<DraftKinds> ParseDraftKinds(std::string_view names);
 
-// Each is defined in its own file.
+// Defined in its own file.
 std::unique_ptr<Drafter> MakeNgramDrafter(AnswerStart start);
+
+// The share of drafted tokens that is accepted, by DraftSource.
+using Acceptance = std::array<double, kDraftSources>;
+// ExpectedAcceptance of each.
+Acceptance ExpectedAcceptances();
 
 // AnswerDrafts: the drafters of one answer, and how often their drafts were accepted.
 //
@@ -82,20 +105,17 @@ std::unique_ptr<Drafter> MakeNgramDrafter(AnswerStart start);
 class AnswerDrafts {
  public:
   AnswerDrafts() = default;  // proposes nothing
-  // Each proposes where those before it have no draft.
-  explicit AnswerDrafts(std::vector<std::unique_ptr<Drafter>> drafters)
-      : drafters_(std::move(drafters)) {
-    for (size_t i = 0; i < kDraftSources; ++i) {
-      accepted_[i] = ExpectedAcceptance(static_cast<DraftSource>(i));
-    }
-  }
+  // Each proposes where those before it have no draft. `expected`: what earlier answers saw.
+  explicit AnswerDrafts(std::vector<std::unique_ptr<Drafter>> drafters,
+                        const Acceptance& expected = ExpectedAcceptances())
+      : drafters_(std::move(drafters)), expected_(expected), accepted_(expected) {}
 
   bool on() const { return !drafters_.empty(); }
   // See Drafter.
-  Draft Propose(TokenSpan text, Token next, const DraftLength& length_of) {
+  Draft Propose(const DraftPoint& at, const DraftLength& length_of) {
     for (const auto& drafter : drafters_) {
-      Draft draft = drafter->Propose(text, next, length_of);
-      if (!draft.tokens.empty()) return draft;
+      Draft draft = drafter->Propose(at, length_of);
+      if (draft.size() > 0) return draft;
     }
     return {};
   }
@@ -111,7 +131,9 @@ class AnswerDrafts {
   }
   // A draft was not worth verifying. What was seen of its source counts less from then on, so that
   // it is tried again in another part of the answer.
-  void OnSkipped(DraftSource source) { Learn(source, ExpectedAcceptance(source), kForgottenShare); }
+  void OnSkipped(DraftSource source) {
+    Learn(source, expected_[static_cast<size_t>(source)], kForgottenShare);
+  }
 
  private:
   static constexpr double kNewShare = 0.1;
@@ -123,7 +145,8 @@ class AnswerDrafts {
   }
 
   std::vector<std::unique_ptr<Drafter>> drafters_;
-  std::array<double, kDraftSources> accepted_ = {};
+  Acceptance expected_ = {};
+  Acceptance accepted_ = {};
 };
 
 }  // namespace cairn

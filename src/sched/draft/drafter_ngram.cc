@@ -25,16 +25,17 @@ class NgramDrafter final : public Drafter {
   explicit NgramDrafter(AnswerStart start)
       : earlier_answer_(std::move(start.earlier_answer)),
         stored_(std::move(start.stored)),
-        finds_short_(!start.has_draft_model) {}
+        finds_short_(!start.has_model) {}
 
-  Draft Propose(TokenSpan text, Token next, const DraftLength& length_of) override {
+  Draft Propose(const DraftPoint& at, const DraftLength& length_of) override {
+    const TokenSpan text = at.text;
     if (text.size() < text_begin_) earlier_answer_.clear();  // context shift
     if (text_begin_ == 0) text_begin_ = text.size();
     long_.Extend(text);
     if (finds_short_) short_.Extend(text);
     for (size_t source = 0; source < kDraftSources; ++source) {
       Draft draft{{}, static_cast<DraftSource>(source)};
-      draft.tokens = Find(draft.source, text, next);
+      draft.tokens = Find(draft.source, text, at.next);
       // A model samples no media.
       draft.tokens.erase(std::find_if(draft.tokens.begin(), draft.tokens.end(), IsMediaToken),
                          draft.tokens.end());
@@ -56,6 +57,7 @@ class NgramDrafter final : public Drafter {
         return FromStored(text, next);
       case DraftSource::kShortNgram:
         return finds_short_ ? FromConversation(short_, text, next) : Tokens();
+      case DraftSource::kMtp:
       case DraftSource::kDraftModel:
         break;
     }

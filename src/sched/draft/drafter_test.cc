@@ -20,7 +20,8 @@ std::string DraftFor(Drafter* drafter, std::string_view text, size_t tokens_max 
   const auto length_of = [tokens_max](DraftSource, size_t tokens) {
     return std::min(tokens, tokens_max);
   };
-  const Draft draft = drafter->Propose(T(text.substr(0, text.size() - 1)), text.back(), length_of);
+  const Tokens decoded = T(text.substr(0, text.size() - 1));
+  const Draft draft = drafter->Propose({decoded, text.back()}, length_of);
   return {draft.tokens.begin(), draft.tokens.end()};
 }
 
@@ -79,11 +80,29 @@ TEST(ParseDraftKinds, TakesLlamaServersNames) {
   }
   const auto both = ParseDraftKinds("draft-simple,ngram-mod");
   EXPECT_TRUE(both->ngram && both->draft_model);
+  const auto heads = ParseDraftKinds("draft-mtp");
+  EXPECT_TRUE(heads->mtp && !heads->ngram && !heads->automatic);
+  const auto all = ParseDraftKinds("auto");
+  EXPECT_TRUE(all->mtp && all->ngram && all->automatic);
   const auto unknown = ParseDraftKinds("ngram,draft-eagle3");
   ASSERT_FALSE(unknown.has_value());
   EXPECT_EQ(unknown.error().message,
             "there is no kind of speculative decoding named \"draft-eagle3\"; there are none, "
-            "ngram and draft-simple");
+            "auto, ngram, draft-mtp and draft-simple");
+}
+
+TEST(AnswerDrafts, BeginWithWhatEarlierAnswersSaw) {
+  Acceptance seen = ExpectedAcceptances();
+  seen[static_cast<size_t>(DraftSource::kMtp)] = 0.05;
+  AnswerDrafts drafts({}, seen);
+  EXPECT_EQ(drafts.accepted(DraftSource::kMtp), 0.05);
+  EXPECT_EQ(drafts.accepted(DraftSource::kLongNgram), 0.8);
+  drafts.OnVerified(DraftSource::kMtp, 4, 4);
+  const double raised = drafts.accepted(DraftSource::kMtp);
+  EXPECT_GT(raised, 0.3);
+  // A source that is skipped goes back to that, not to what nothing is known of.
+  for (int i = 0; i < 1000; ++i) drafts.OnSkipped(DraftSource::kMtp);
+  EXPECT_NEAR(drafts.accepted(DraftSource::kMtp), 0.05, 0.01);
 }
 
 }  // namespace

@@ -9,6 +9,9 @@ namespace {
 // largest measured one: less than on any backend, so that it is measured.
 constexpr double kUntriedShare = 0.02;
 
+// A draft must promise so much more speed than none: less is within what measurements are off by.
+constexpr double kLeastGain = 1.03;
+
 // A decode that other work delayed says little, one that was fast says much.
 constexpr double kSlowerShare = 0.1;
 constexpr double kFasterShare = 0.5;
@@ -55,7 +58,7 @@ size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, do
   const double plain_ms = costs.Of(decode.tokens);
   if (plain_ms <= 0) return 0;
   size_t best = 0;
-  double best_speed = decode.gained / plain_ms;
+  double best_speed = kLeastGain * decode.gained / plain_ms;
   double chance = 1;
   double gained = decode.gained;
   for (size_t length = 1; length <= tokens_max; ++length) {

@@ -84,6 +84,11 @@ void Decoder::AddDrafts(std::vector<Decoding>* answers) {
   for (Decoding& answer : *answers) {
     if (!answer.request->drafts.on()) continue;
     answer.draft = speculation_.Propose(answer.request, &planned);
+  }
+  std::vector<ProposedDraft> proposed;
+  for (Decoding& answer : *answers) proposed.push_back({answer.request, &answer.draft});
+  speculation_.AskHeads(proposed);
+  for (Decoding& answer : *answers) {
     if (answer.draft.tokens.empty()) continue;
     auto snapshot = speculation_.Prepare(&SlotOf(*answer.request), answer.draft.tokens.size());
     if (snapshot) {

@@ -35,13 +35,14 @@ class ModelDrafter final : public Drafter {
       : model_(model), context_(&model->context()), name_space_(name_space) {}
   ~ModelDrafter() override { ModelDrafter::Release({}); }
 
-  Draft Propose(TokenSpan text, Token next, const DraftLength& length_of) override {
+  Draft Propose(const DraftPoint& at, const DraftLength& length_of) override {
+    const TokenSpan text = at.text;
     Draft draft{{}, DraftSource::kDraftModel};
     const size_t room = context_->engine->context_tokens();
     if (text.size() + 2 >= room) return draft;
     const size_t length = length_of(DraftSource::kDraftModel, room - text.size() - 2);
     if (length == 0 || TextHasMedia(text) || !Follow(text)) return draft;
-    draft.tokens = DraftAfter(text, next, length);
+    draft.tokens = DraftAfter(text, at.next, length);
     return draft;
   }
 

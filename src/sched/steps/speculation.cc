@@ -1,24 +1,60 @@
 #include "sched/steps/speculation.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "cache/objects/stored_prefixes.h"
+#include "engine/mtp_heads.h"
 
 namespace cairn {
 
+namespace {
+
+// What one draft changes in what later answers expect of its source, and what one that was not
+// worth verifying gives back, so that the source is tried again in another kind of text.
+constexpr double kNewShare = 0.02;
+constexpr double kForgottenShare = 0.001;
+
+// The model's heads for multi-token prediction. They draft for all answers together, so this only
+// says how many tokens.
+class MtpDrafter final : public Drafter {
+ public:
+  // `room`: the tokens that a sequence may hold.
+  explicit MtpDrafter(size_t room) : room_(room) {}
+
+  Draft Propose(const DraftPoint& at, const DraftLength& length_of) override {
+    Draft draft{{}, DraftSource::kMtp};
+    if (at.text.size() + 2 < room_) {
+      draft.asked = length_of(DraftSource::kMtp, room_ - at.text.size() - 2);
+    }
+    return draft;
+  }
+
+ private:
+  const size_t room_;
+};
+
+}  // namespace
+
 AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
   std::vector<std::unique_ptr<Drafter>> drafters;
+  const bool has_heads = context_->options.drafts.mtp && context_->engine->mtp_heads() != nullptr;
+  const bool heads_guess_well = expected_[static_cast<size_t>(DraftSource::kMtp)] >=
+                                ExpectedAcceptance(DraftSource::kShortNgram);
+  const bool has_model = (has_heads && heads_guess_well) || draft_model_ != nullptr;
   if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
-    drafters.push_back(
-        make({std::move(earlier_answer), stored_texts_.Of(name_space), draft_model_ != nullptr}));
+    drafters.push_back(make({std::move(earlier_answer), stored_texts_.Of(name_space), has_model}));
+  }
+  if (has_heads) {
+    drafters.push_back(std::make_unique<MtpDrafter>(context_->engine->context_tokens()));
   }
   if (draft_model_ != nullptr) drafters.push_back(draft_model_->MakeDrafter(name_space));
-  return AnswerDrafts(std::move(drafters));
+  return AnswerDrafts(std::move(drafters), expected_);
 }
 
-Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const {
+Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) {
   const DraftOptions& options = context_->options.drafts;
   const TokenSpan text = context_->pool.slot(*request->slot).tokens();
   // The token after the draft's last needs a place in the context too, and one token at least is
@@ -35,17 +71,43 @@ Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) const
     if (options.adapts) {
       DraftCost cost{snapshot_ms_, context_->engine->traits().rollback_tokens, 0};
       if (source == DraftSource::kDraftModel) cost.ms_per_token = draft_model_->ms_per_token();
+      if (source == DraftSource::kMtp) cost.ms_per_token = mtp_speed_.ms_per_token();
       length = BestDraftLength(costs_, *decode, drafts->accepted(source), cost, length);
     }
     if (length > 0 && length >= options.tokens_min) return length;
     drafts->OnSkipped(source);
+    Expect(source, ExpectedAcceptance(source), kForgottenShare);
+    if (source == DraftSource::kMtp) mtp_speed_.OnSkipped();
     return 0;
   };
-  Draft draft = drafts->Propose(text, *request->next, length_of);
-  if (draft.tokens.empty() || draft.tokens.size() < options.tokens_min) return {};
-  decode->tokens += draft.tokens.size();
-  decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.tokens.size());
+  Draft draft = drafts->Propose({text, *request->next}, length_of);
+  if (draft.size() == 0 || draft.size() < options.tokens_min) return {};
+  decode->tokens += draft.size();
+  decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.size());
   return draft;
+}
+
+void Speculation::AskHeads(std::span<const ProposedDraft> drafts) {
+  std::vector<MtpHeads::Wish> wishes;
+  std::vector<Draft*> asked;
+  for (const auto& [request, draft] : drafts) {
+    if (draft->asked == 0) continue;
+    wishes.push_back({context_->pool.slot(*request->slot).seq(), *request->next, draft->asked});
+    asked.push_back(draft);
+    draft->asked = 0;
+  }
+  MtpHeads* const heads = context_->engine->mtp_heads();
+  if (wishes.empty() || heads == nullptr) return;
+  const double begin_ms = context_->NowMs();
+  std::vector<Tokens> drafted = heads->DraftEach(wishes, context_->options.drafts.mtp_p_min);
+  size_t tokens = 0;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    tokens += drafted[i].size();
+    if (drafted[i].size() >= context_->options.drafts.tokens_min) {
+      asked[i]->tokens = std::move(drafted[i]);
+    }
+  }
+  mtp_speed_.OnDrafted(tokens, context_->NowMs() - begin_ms);
 }
 
 Result<Bytes> Speculation::Prepare(Slot* slot, size_t tokens) {
@@ -63,8 +125,26 @@ Status Speculation::RollBack(Slot* slot, size_t accepted, const Bytes& snapshot)
   return rolled;
 }
 
-void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) const {
+void Speculation::Expect(DraftSource source, double seen, double share) {
+  double& expected = expected_[static_cast<size_t>(source)];
+  expected += (seen - expected) * share;
+}
+
+void MtpSpeed::OnDrafted(size_t tokens, double ms) {
+  const double each_ms = ms / static_cast<double>(std::max<size_t>(tokens, 1));
+  ++count_;
+  ms_per_token_ =
+      count_ <= 3 ? each_ms : ms_per_token_ + (each_ms - ms_per_token_) * kNewMeasureShare;
+}
+
+void MtpSpeed::OnSkipped() {
+  ms_per_token_ *= 1 - kForgottenShare;
+}
+
+void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) {
   const size_t tokens = draft.tokens.size();
+  for (size_t i = 0; i < accepted; ++i) Expect(draft.source, 1, kNewShare);
+  if (accepted < tokens) Expect(draft.source, 0, kNewShare);
   request->drafts.OnVerified(draft.source, tokens, accepted);
   request->cost.drafted_tokens += tokens;
   request->cost.accepted_tokens += accepted;

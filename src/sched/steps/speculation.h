@@ -15,8 +15,10 @@
 #define CAIRN_SCHED_STEPS_SPECULATION_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/bytes.h"
@@ -55,6 +57,28 @@ class StoredTexts {
   std::map<NamespaceId, Made> made_;
 };
 
+// MtpSpeed: how long a token takes that the model's heads draft, with what they read for it.
+//
+// Threads: the context thread.
+class MtpSpeed {
+ public:
+  void OnDrafted(size_t tokens, double ms);
+  // No draft paid. What was measured fades, so that a slow moment does not end drafts for ever.
+  void OnSkipped();
+  // 0: not measured yet. The first drafts are slow, because libllama builds its graphs.
+  double ms_per_token() const { return count_ > 2 ? ms_per_token_ : 0; }
+
+ private:
+  uint64_t count_ = 0;
+  double ms_per_token_ = 0;
+};
+
+// The draft of an answer.
+struct ProposedDraft {
+  const RunningRequest* request = nullptr;
+  Draft* draft = nullptr;
+};
+
 class Speculation {
  public:
   // Both must outlive this object. `draft_model`: nullptr if there is none.
@@ -64,8 +88,10 @@ class Speculation {
   // Makes the drafters of an answer whose prompt is computed. `earlier_answer`: see AnswerStart.
   AnswerDrafts Begin(NamespaceId name_space, Tokens earlier_answer);
   // Returns the draft to verify with the request's next token, and adds it to `decode`, which holds
-  // that token already. Empty if no draft pays.
-  Draft Propose(RunningRequest* request, PlannedDecode* decode) const;
+  // that token already. Empty if no draft pays. AskHeads may have to follow.
+  Draft Propose(RunningRequest* request, PlannedDecode* decode);
+  // Fills in the drafts that the model's heads are to give.
+  void AskHeads(std::span<const ProposedDraft> drafts);
   // Called before a draft of `tokens` is decoded. Returns the snapshot that RollBack will need;
   // empty if it needs none. On an error the draft must not be decoded.
   Result<Bytes> Prepare(Slot* slot, size_t tokens);
@@ -75,13 +101,17 @@ class Speculation {
 
   void OnDecoded(size_t tokens, double ms) { costs_.Add(tokens, ms); }
   // Called once for each verified draft, of which the first `accepted` tokens were accepted.
-  void OnVerified(RunningRequest* request, const Draft& draft, size_t accepted) const;
+  void OnVerified(RunningRequest* request, const Draft& draft, size_t accepted);
 
  private:
+  void Expect(DraftSource source, double seen, double share);
+
   SchedulerContext* const context_;
   DraftModel* const draft_model_;
   StoredTexts stored_texts_;
   DecodeCosts costs_;
+  MtpSpeed mtp_speed_;
+  Acceptance expected_ = ExpectedAcceptances();  // what the answers so far saw
   double snapshot_ms_ = 0;  // moving average of the time that a draft takes beside its decode
 };
 

@@ -83,6 +83,14 @@ struct LlamaOptions {
   // Recurrent states that each slot keeps beside its last one, for MemoryTraits::rollback_tokens,
   // on architectures that offer them. Each takes as much memory as a slot's recurrent state.
   size_t rollback_states = 0;
+  // Whether the model's heads for multi-token prediction are loaded (Engine::mtp_heads). Where that
+  // is not possible, `notes` gets a line that says why.
+  enum class Mtp : uint8_t {
+    kOff,
+    kIfTried,  // if the model has heads of an architecture that was tried; no line if it has none
+    kOn,
+  };
+  Mtp mtp = Mtp::kOff;
   size_t batch_tokens = 2048;
   size_t ubatch_tokens = 512;
   int32_t threads = -1;        // negative: one per core

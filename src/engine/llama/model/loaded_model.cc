@@ -94,6 +94,31 @@ Result<std::vector<llama_adapter_lora*>> LoadAdapters(const LlamaOptions& option
   return adapters;
 }
 
+void SayWithoutHeads(const LlamaOptions& options, const std::string& why) {
+  if (!options.note_sink()) return;
+  options.note_sink()(LogLevel::kWarning, "no drafts by multi-token prediction: " + why);
+}
+
+// Loads the model; with its heads if they are asked for and libllama takes them.
+LlamaModelPtr LoadWeights(const LlamaOptions& options, LlamaModelParams* params) {
+  const auto load = [&] {
+    return LlamaModelPtr(llama_model_load_from_file(options.model_path.c_str(), params->params));
+  };
+  if (options.mtp == LlamaOptions::Mtp::kOff) return load();
+  const bool only_tried = options.mtp == LlamaOptions::Mtp::kIfTried;
+  if (const Status usable = CheckMtpHeads(options.model_path, only_tried); !usable) {
+    const bool has_none = usable.error().code == ErrorCode::kNotFound;
+    if (!has_none || !only_tried) SayWithoutHeads(options, usable.error().message);
+    return load();
+  }
+  params->params.load_mtp = true;
+  if (LlamaModelPtr model = load()) return model;
+  params->params.load_mtp = false;
+  LlamaModelPtr model = load();
+  if (model) SayWithoutHeads(options, "libllama loads the model, but not with its heads");
+  return model;
+}
+
 }  // namespace
 
 Result<LoadedModel> LoadedModel::Load(const LlamaOptions& asked, ModelKinds kinds) {
@@ -108,7 +133,7 @@ Result<LoadedModel> LoadedModel::Load(const LlamaOptions& asked, ModelKinds kind
   if (Status filled = FillModelParams(asked, &model_params); !filled) {
     return tl::unexpected(filled.error());
   }
-  LlamaModelPtr model(llama_model_load_from_file(asked.model_path.c_str(), model_params.params));
+  LlamaModelPtr model = LoadWeights(asked, &model_params);
   if (!model) {
     return Fail(ErrorCode::kInvalidArgument,
                 "libllama cannot load '" + asked.model_path + "'" + errors.Because());
@@ -140,6 +165,7 @@ Result<LoadedModel> LoadedModel::Load(const LlamaOptions& asked, ModelKinds kind
         "'" + options.model_path + "' keeps no memory of a text, so it cannot continue one");
   }
   LoadedModel loaded(std::move(model), std::move(context), places, options);
+  if (model_params.params.load_mtp) loaded.AddHeads(options, *context_params);
   loaded.adapters_ = *std::move(adapters);
   loaded.control_fact_ = ControlVectorFact(*control, options);
   return loaded;
@@ -161,12 +187,22 @@ LoadedModel::LoadedModel(LlamaModelPtr model, LlamaContextPtr context,
   context_tokens_ = std::min(context_tokens_, trained);
 }
 
+void LoadedModel::AddHeads(const LlamaOptions& options, const llama_context_params& params) {
+  auto heads = MakeMtpContext(model_.get(), context_.get(), params, slots_);
+  if (heads) {
+    heads_ = std::move(*heads);
+  } else {
+    SayWithoutHeads(options, heads.error().message);
+  }
+}
+
 llama_context* LoadedModel::context() const {
   CHECK(context_ != nullptr);  // it is unloaded
   return context_.get();
 }
 
 void LoadedModel::Unload() {
+  heads_ = {};
   context_.reset();
   adapters_.clear();
   model_.reset();

@@ -21,6 +21,7 @@
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/llama_pointers.h"
 #include "engine/llama/model/media_positions.h"
+#include "engine/llama/mtp/mtp_context.h"
 
 namespace cairn {
 
@@ -37,6 +38,8 @@ class LoadedModel {
   // REQUIRES: is_loaded().
   llama_context* context() const;
   llama_memory_t memory() const { return llama_get_memory(context()); }
+  // The heads for multi-token prediction, if LlamaOptions asked for them and the model has some.
+  const MtpContext& heads() const { return heads_; }
   void Unload();
 
   // Sequences [0, slots()) are the engine's; scratch_seq() is the next one, used to take and
@@ -68,8 +71,12 @@ class LoadedModel {
   LoadedModel(LlamaModelPtr model, LlamaContextPtr context,
               std::shared_ptr<const LayerPlaces> layer_places, const LlamaOptions& options);
 
+  // Makes the context of the heads; without one the model is used all the same.
+  void AddHeads(const LlamaOptions& options, const llama_context_params& params);
+
   LlamaModelPtr model_;
   LlamaContextPtr context_;
+  MtpContext heads_;
   std::vector<llama_adapter_lora*> adapters_;
   std::string control_fact_;
   std::shared_ptr<const LayerPlaces> layer_places_;

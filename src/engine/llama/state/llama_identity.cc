@@ -71,6 +71,8 @@ Result<StateFacts> LlamaIdentity::Facts() const {
   if (std::string places = loaded_->layer_places().Text(); !places.empty()) {
     facts.emplace_back("layers", std::move(places));
   }
+  // The last layer then computes all rows of a chunk, and states hold what the heads know.
+  if (loaded_->heads().context != nullptr) facts.emplace_back("mtp_heads", "1");
   if (!loaded_->control_fact().empty()) {
     facts.emplace_back("control_vector", loaded_->control_fact());
   }
