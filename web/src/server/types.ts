@@ -64,6 +64,13 @@ export interface Reuse {
   explanation?: Explanation;
 }
 
+// How far a prompt is prefilled, while it is.
+export interface Progress {
+  total: number; // tokens
+  cache: number; // reused
+  processed: number; // reused or prefilled so far
+}
+
 export interface Timings {
   cache_n: number;
   prompt_n: number;
