@@ -3,7 +3,7 @@
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .PHONY: help help-all setup setup-test setup-dev build test llama-flags llama-versions fleet-test test-rpc test-setup test-vulkan conformance fuzz fuzz-api abuse sdk clients templates bench policies fleets \
-  asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers crash models-test soak package package-test release service-test demo serve model check format lint lint-all ci nightly lock clean distclean
+  asan tsan web-test schema-bench schema-peer schema-suite bench-media bench-peers bench-remote bench-resume bench-serve bench-start bench-tiers bench-volatile crash models-test soak package package-test release service-test demo serve model check format lint lint-all ci nightly lock clean distclean
 
 help: ## This list; make help-all has every test and benchmark too
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -144,6 +144,10 @@ bench-start: setup #: How long a start takes, beside llama-server, into docs/sta
 bench-tiers: setup #: Many conversations on little memory and a disk, into docs/tiers.md (QUICK=1: a try; MODEL=file: on it)
 	@scripts/build.sh cairn cairn-lab
 	@scripts/bench_tiers.py $(if $(QUICK),--quick)
+
+bench-volatile: setup #: Clients with a clock in old text, beside llama-server, into docs/volatile.md (MODEL=file)
+	@scripts/build.sh cairn
+	@scripts/bench_volatile.py
 
 policies: setup #: What each policy saves, into docs/policies.md (TRACES=folder, JOBS=n, FIRST=n)
 	@scripts/build.sh cairn cairn-lab

@@ -7,8 +7,8 @@
 #include "base/number_text.h"
 #include "base/utf8.h"
 #include "base/white_space.h"
+#include "chat/spans/volatile_matcher.h"
 #include "chat/spans/volatile_patterns.h"
-#include "chat/spans/volatile_text.h"
 
 namespace cairn {
 namespace {

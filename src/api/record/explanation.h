@@ -24,6 +24,7 @@
 #include "api/media/placed_medium.h"
 #include "base/provenance.h"
 #include "chat/parse/reasoning.h"
+#include "chat/spans/late_values.h"
 #include "chat/spans/token_map.h"
 #include "chat/text/message.h"
 #include "engine/engine.h"
@@ -52,6 +53,8 @@ struct ExplainedPrompt {
   size_t grid_tokens = 64;
   // Keywords of the request's schemas that are not enforced, by their places.
   std::vector<std::string> loosened = {};
+  // Values of its messages that are kept, and told at a later message.
+  std::vector<LateValue> late_values = {};
 };
 
 struct Explanation {

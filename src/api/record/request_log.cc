@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
@@ -55,6 +56,17 @@ Json ExplanationJson(const Explanation& explanation) {
     told["stored_excerpt"] = explanation.stored_excerpt;
   }
   if (!explanation.advice.empty()) told["advice"] = explanation.advice;
+  return told;
+}
+
+Json VolatileJson(const std::vector<LateValue>& values) {
+  Json told = Json::array();
+  for (const LateValue& value : values) {
+    told.push_back({{"message", value.message},
+                    {"kept", ToValidUtf8(value.kept)},
+                    {"sent", ToValidUtf8(value.sent)},
+                    {"told_at", value.told_at}});
+  }
   return told;
 }
 
@@ -148,6 +160,7 @@ RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt promp
       begun_(std::move(begun)),
       engine_(engine),
       loosened_(prompt.loosened),
+      late_values_(prompt.late_values),
       prompt_(std::move(prompt)) {}
 
 void RequestRecord::OnReport(const ReuseReport& report) {
@@ -213,6 +226,7 @@ Json RequestRecord::ReportJson(Detail detail) const {
     told["messages"] = MessagesJson(explanation_.messages);
   }
   if (detail == Detail::kAll && !explanation_.media.empty()) told["media"] = MediaJson();
+  if (!late_values_.empty()) told["volatile"] = VolatileJson(late_values_);
   told["explanation"] = ExplanationJson(explanation_);
   return told;
 }
@@ -263,13 +277,14 @@ Json RequestRecord::Told() const {
   const std::lock_guard lock(log_->mutex_);
   Json told = explains_ && report_ ? ReportJson(Detail::kAll) : Json(nullptr);
   if (!loosened_.empty()) told["loosened"] = loosened_;
+  if (!late_values_.empty()) told["volatile"] = VolatileJson(late_values_);
   return told;
 }
 
 bool RequestRecord::Tells(bool explain) {
   const std::lock_guard lock(log_->mutex_);
   explains_ = explain;
-  return explain || !loosened_.empty();
+  return explain || !loosened_.empty() || !late_values_.empty();
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {
@@ -319,6 +334,7 @@ Json RequestRecord::Fields() const {
   if (!report_) return fields;
   Json& explanation = fields["reuse"]["explanation"];
   for (const char* text : {"prompt_excerpt", "stored_excerpt", "advice"}) explanation.erase(text);
+  fields["reuse"].erase("volatile");
   return fields;
 }
 

@@ -50,8 +50,8 @@ class RequestRecord {
   // Call when the prompt got its slot. Later calls change nothing.
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
-  // Returns the `cairn` object of the answer: the explanation if it was asked for, and what was
-  // loosened. Null before the request has a slot.
+  // Returns the `cairn` object of the answer: the explanation if it was asked for, what was loosened
+  // and which values are told late. Null before the request has a slot.
   Json Told() const;
   // Whether the answer has a `cairn` object. `explain`: the request asked for it.
   bool Tells(bool explain);
@@ -74,6 +74,7 @@ class RequestRecord {
   const Begun begun_;
   const Engine* const engine_;
   const std::vector<std::string> loosened_;
+  const std::vector<LateValue> late_values_;
   // The rest is guarded by the log's mutex.
   ExplainedPrompt prompt_;  // released once it is explained
   bool explains_ = true;

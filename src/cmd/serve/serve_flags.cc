@@ -231,6 +231,15 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
       ->allow_extra_args(false)
       ->group(group);
   serve
+      ->add_option("--volatile", options->volatile_values,
+                   "What becomes of dates, clocks, countdowns and random ids that a client changes "
+                   "in the old part of a conversation. late: the prompt keeps what the model has "
+                   "read, and one line behind the newest message tells the newest values. keep: "
+                   "as --pin-volatile auto, nothing is told. off: all stays as it was sent "
+                   "(default: late, and off with --reuse exact)")
+      ->check(CLI::IsMember({"late", "keep", "off"}))
+      ->group(group);
+  serve
       ->add_option("--sse-ping-interval", options->sse_ping_interval_s,
                    "Send a ping on a stream after this many seconds without data (-1: never)")
       ->capture_default_str()

@@ -8,6 +8,7 @@
 #include "api/service/chat_service.h"
 #include "base/provenance.h"
 #include "base/result.h"
+#include "chat/spans/late_values.h"
 #include "chat/spans/volatile_text.h"
 #include "cmd/serve/base/serve_options.h"
 #include "policy/eviction.h"
@@ -20,6 +21,7 @@ struct Policies {
   std::unique_ptr<EvictionPolicy> eviction;
   ReuseMode reuse = ReuseMode::kLive;
   std::shared_ptr<VolatileText> volatile_text;  // null without patterns
+  std::shared_ptr<LateValues> late_values;      // null if none are told late
 };
 
 // Call before anything takes time. kInvalidArgument names the flag, or the two that exclude each

@@ -114,6 +114,7 @@ struct ServeOptions {
   bool keep_billing_header = false;
   std::string script_path;                // an AnswerScript; empty if the model answers
   std::vector<std::string> pin_volatile;  // regular expressions
+  std::string volatile_values;            // "keep", "late", "off"; empty: the default
 
   // cmd/serve/base/cache_flags.h derives the cache's options from these.
   std::string placement = "auto";
