@@ -247,9 +247,10 @@ std::string AdviceFor(const Place& place, const std::string& pattern, size_t kep
   if (!pattern.empty()) {
     const std::string text = IsHeaderRole(place.role) ? "The system prompt" : "The message";
     const bool builtin = pattern == kBuiltinVolatile;
-    return text + " contains a value that appears to change in every request. --pin-volatile " +
-           (builtin ? pattern : "'" + pattern + "'") + " would save the prefill of " +
-           WithCommas(kept_tokens) + " tokens.";
+    return text + " contains a value that appears to change in every request. " +
+           (builtin ? "Within a conversation, --volatile late"
+                    : "--pin-volatile '" + pattern + "'") +
+           " would save the prefill of " + WithCommas(kept_tokens) + " tokens.";
   }
   if (IsHeaderRole(place.role)) {
     return "A change in the system prompt invalidates everything after it. Put the text that "

@@ -93,8 +93,12 @@ class RequestLog {
   // Sets the sink for a line per finished request; may be empty. Call before any request.
   void SetLog(RequestSink log) { log_ = std::move(log); }
   // Sets the sink for a line per value that keeps changing in prompts
-  // (api/record/volatile_hints.h); may be empty. Call before any request.
-  void SetHintLog(LogSink log) { hint_log_ = std::move(log); }
+  // (api/record/volatile_hints.h); may be empty. `tells_late`: VolatileHints::SetTellsLate. Call
+  // before any request.
+  void SetHintLog(LogSink log, bool tells_late = false) {
+    hint_log_ = std::move(log);
+    hints_.SetTellsLate(tells_late);
+  }
   // `engine` outlives the record.
   std::shared_ptr<RequestRecord> Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
                                        const Engine* engine);

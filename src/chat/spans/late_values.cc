@@ -21,9 +21,9 @@
 namespace cairn {
 namespace {
 
-constexpr std::string_view kReminderBegin = "Current values of what is said above: ";
+constexpr std::string_view kValuesBegin = "Current values of what is said above: ";
 constexpr std::string_view kBetweenValues = "; ";
-constexpr std::string_view kBetweenTexts = "\n\n";
+constexpr std::string_view kBeforeReminder = "\n\n";
 // Bytes of the line in front of a value that no words announce, which say what it is.
 constexpr size_t kLeadBytesMax = 48;
 constexpr size_t kHexBytesMin = 16;
@@ -32,7 +32,7 @@ constexpr size_t kPromptBytes = 256;
 constexpr size_t kItemBytes = 96;
 
 // The message and the number of the value in it.
-using Place = std::pair<size_t, size_t>;
+using ValuePlace = std::pair<size_t, size_t>;
 
 bool IsFromClient(const Message& message) {
   return message.role != Role::kAssistant;
@@ -80,10 +80,10 @@ struct LateValues::KnownPrompt {
   struct Reminder {
     size_t message = 0;  // index
     std::string text = {};
-    std::map<Place, std::string> values = {};
+    std::map<ValuePlace, std::string> values = {};
   };
 
-  std::map<Place, Value> values;
+  std::map<ValuePlace, Value> values;
   std::vector<Reminder> reminders;
 
   size_t bytes() const {
@@ -244,7 +244,7 @@ class LateValues::Request {
  private:
   using Reminder = KnownPrompt::Reminder;
 
-  std::string_view Sent(Place place) const {
+  std::string_view Sent(ValuePlace place) const {
     const TextRange& range = found_[place.first][place.second].range;
     return std::string_view(messages_[place.first].content)
         .substr(range.begin, range.end - range.begin);
@@ -275,13 +275,13 @@ class LateValues::Request {
         const auto known = base_->values.find({i, n});
         if (known == base_->values.end() || known->second.text == Sent({i, n})) continue;
         if (!found_[i][n].announced && !known->second.changed) continue;
-        kept_.emplace(Place{i, n}, known->second.text);
+        kept_.emplace(ValuePlace{i, n}, known->second.text);
       }
     }
   }
 
   // Returns a value as a reminder names it.
-  std::string Named(Place place) const {
+  std::string Named(ValuePlace place) const {
     const FoundValue& value = found_[place.first][place.second];
     const std::string sent = OnOneLine(Sent(place));
     if (value.announced) return sent;
@@ -293,8 +293,8 @@ class LateValues::Request {
   // Adds the reminder of what the model has not been told yet. A kept value that is back is told as
   // well.
   void Tell() {
-    std::map<Place, std::string> told;
-    std::map<Place, size_t> told_at;
+    std::map<ValuePlace, std::string> told;
+    std::map<ValuePlace, size_t> told_at;
     for (const Reminder& reminder : base_->reminders) {
       for (const auto& [place, value] : reminder.values) {
         told[place] = value;
@@ -321,7 +321,7 @@ class LateValues::Request {
       return;
     }
     for (const std::string& text : texts) {
-      news.text += std::string(news.text.empty() ? kReminderBegin : kBetweenValues) + text;
+      news.text += std::string(news.text.empty() ? kValuesBegin : kBetweenValues) + text;
     }
     for (const auto& [place, text] : kept_) {
       const bool is_news = news.values.contains(place);
@@ -337,7 +337,7 @@ class LateValues::Request {
       std::vector<TextRange> ranges;
       std::vector<std::string> values;
       for (size_t n = 0; n < found_[i].size(); ++n) {
-        const Place place{i, n};
+        const ValuePlace place{i, n};
         KnownPrompt::Value value{std::string(Sent(place))};
         if (i < known_end_) {
           const auto known = base_->values.find(place);
@@ -359,7 +359,7 @@ class LateValues::Request {
     if (news_) rendered_.reminders.push_back(*std::move(news_));
     for (const Reminder& reminder : rendered_.reminders) {
       std::string& content = messages_[reminder.message].content;
-      if (!content.empty()) content += kBetweenTexts;
+      if (!content.empty()) content += kBeforeReminder;
       content += SystemReminder(reminder.text);
     }
   }
@@ -374,7 +374,7 @@ class LateValues::Request {
   std::optional<size_t> answered_;           // the last answer before the newest message
   std::shared_ptr<const KnownPrompt> base_;  // null: nothing is known
   size_t known_end_ = 0;                     // messages of base_
-  std::map<Place, std::string> kept_;
+  std::map<ValuePlace, std::string> kept_;
   std::optional<Reminder> news_;
   std::vector<LateValue> moved_;
   KnownPrompt rendered_;

@@ -384,7 +384,10 @@ TEST(LateValues, EveryTemplateShowsWhatIsToldAndLeavesTheTurnsBeforeAsTheyWere) 
         EXPECT_NE(prompt.find("Current time is 10:1" + std::to_string(turn)), std::string::npos)
             << name << ": " << prompt;
       }
-      before = prompt;
+      // What a template writes behind the last message belongs to the answer.
+      const std::string& newest = conversation.messages.back().content;
+      ASSERT_NE(prompt.rfind(newest), std::string::npos) << name << ": " << prompt;
+      before = prompt.substr(0, prompt.rfind(newest) + newest.size());
       talk[0] = AtTime("10:1" + std::to_string(turn + 1));
       talk.insert(talk.end(), {Assistant("a" + std::to_string(turn)), User("Next.")});
     }

@@ -18,16 +18,16 @@ namespace cairn {
 namespace {
 
 Status SetVolatile(const ServeOptions& options, Policies* policies) {
-  const std::string& values = options.volatile_values;
+  const std::string& values = options.volatile_text.values;
   const bool exact = policies->reuse == ReuseMode::kExact;
   const bool changes_values = !values.empty() && values != "off";
-  if (exact && (changes_values || !options.pin_volatile.empty())) {
+  if (exact && (changes_values || !options.volatile_text.pinned.empty())) {
     return Fail(ErrorCode::kInvalidArgument,
                 (changes_values ? "--volatile " + values : std::string("--pin-volatile")) +
                     " makes prompts depend on earlier requests, which --reuse exact excludes; "
                     "remove one of them");
   }
-  std::vector<std::string> pinned = options.pin_volatile;
+  std::vector<std::string> pinned = options.volatile_text.pinned;
   if (values == "keep") pinned.emplace_back(kBuiltinVolatile);
   if (!pinned.empty()) {
     auto volatile_text = VolatileText::Make(std::move(pinned));
@@ -36,7 +36,7 @@ Status SetVolatile(const ServeOptions& options, Policies* policies) {
     }
     policies->volatile_text = std::move(*volatile_text);
   }
-  if (values == "late" || (values.empty() && !exact)) {
+  if (TellsVolatileLate(options)) {
     policies->late_values = std::make_shared<LateValues>();
   }
   return {};
@@ -98,6 +98,11 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
   }
   if (Status good = SetVolatile(options, &policies); !good) return tl::unexpected(good.error());
   return policies;
+}
+
+bool TellsVolatileLate(const ServeOptions& options) {
+  const std::string& values = options.volatile_text.values;
+  return values == "late" || (values.empty() && options.reuse != "exact");
 }
 
 bool KeepsCheckpoints(const ServeOptions& options) {

@@ -28,6 +28,9 @@ struct Policies {
 // other.
 Result<Policies> MakePolicies(const ServeOptions& options);
 
+// Whether values that change in the old part of a conversation are told at its newest message.
+bool TellsVolatileLate(const ServeOptions& options);
+
 // Returns whether there are checkpoints. Without them nothing is cached: the baseline for
 // comparisons.
 bool KeepsCheckpoints(const ServeOptions& options);
