@@ -365,7 +365,7 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;
   explained.late_values = std::move(prompt.late_values);
-  explained.has_tools = !prompt.tools.empty();
+  explained.tools = std::move(prompt.tools);
   if (engine_->traits().grid_tokens > 0) explained.grid_tokens = engine_->traits().grid_tokens;
   explained.text = std::move(prompt.text.text);
   return explained;

@@ -49,7 +49,7 @@ struct ExplainedPrompt {
   std::shared_ptr<const TokenMap> map = {};
   // Number of messages that were dropped after the system messages because the context was full.
   size_t dropped_messages = 0;
-  bool has_tools = false;
+  Tools tools = {};
   size_t grid_tokens = 64;
   // Keywords of the request's schemas that are not enforced, by their places.
   std::vector<std::string> loosened = {};
