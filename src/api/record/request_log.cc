@@ -129,6 +129,19 @@ ApiResult<size_t> RequestsLimit(const std::multimap<std::string, std::string>& p
   return static_cast<size_t>(*limit);
 }
 
+ApiResult<std::string> DoctorBody(const RequestLog& log,
+                                  const std::multimap<std::string, std::string>& params,
+                                  NamespaceId name_space, int64_t now_unix_s) {
+  constexpr uint64_t kUsual = 24;
+  const auto asked = params.find("hours");
+  const auto hours = asked == params.end() ? std::optional(kUsual) : ParseNumber(asked->second);
+  if (!hours || *hours == 0 || *hours > Doctor::kHoursMax) {
+    return tl::unexpected(
+        FieldError("hours", "a number from 1 to " + std::to_string(Doctor::kHoursMax)));
+  }
+  return ToText(log.doctor().Report(name_space, static_cast<size_t>(*hours), now_unix_s));
+}
+
 Json MergedRequests(const Json& a, const Json& b, size_t limit) {
   Json merged = Json::array();
   size_t next_a = 0;
@@ -175,12 +188,17 @@ void RequestRecord::OnReport(const ReuseReport& report) {
     prompt_ = {};
   }
   Explanation explanation = Explain(report, prompt, *engine_);
+  const Diagnosis diagnosis =
+      log_->doctor_.Look(Client(), SketchOf(prompt, explanation),
+                         {report.prompt_tokens, report.reused_tokens, explanation.why,
+                          explanation.place, explanation.volatile_pattern});
   std::optional<std::string> hint;
   {
     const std::lock_guard lock(log_->mutex_);
     ++log_->whys_[explanation.why];
     hint = log_->hints_.Note(begun_.name_space, begun_.id, explanation);
     explanation_ = std::move(explanation);
+    diagnosis_ = diagnosis;
   }
   if (hint && log_->hint_log_) log_->hint_log_(LogLevel::kInfo, *hint);
 }
@@ -196,6 +214,11 @@ void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
     unexplained = std::exchange(prompt_, {});
     state_ = state;
     cost_ = cost;
+    if (report_) {
+      log_->doctor_.Note(
+          Client(), {begun_.id, begun_.begun_unix_s, report_->prompt_tokens, report_->reused_tokens,
+                     cost.prompt_ms, diagnosis_, &explanation_});
+    }
     if (!log_->log_) return;
     line = Line();
     fields = Fields();
