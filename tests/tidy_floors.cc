@@ -32,7 +32,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
       {"cmd",
        {"lib", "llama_flags", "serve/base", "serve/source", "serve/device", "serve/adapters",
         "serve/media", "serve/events", "serve/remote", "serve/stop", "serve/trace", "rpc", "model",
-        "front", "cache", "doctor", "serve", "serve/models", "."}},
+        "front", "cache", "clients", "doctor", "serve", "serve/models", "."}},
       {"download", {"web", "hub", "."}},
       {"engine",
        {"grammar", "adapters", "embed", ".", "llama/backend", "llama/gguf", "llama/model",

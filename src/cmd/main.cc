@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cmd/cache/cache.h"
+#include "cmd/clients/clients.h"
 #include "cmd/command_line_mistake.h"
 #include "cmd/completions.h"
 #include "cmd/doctor/doctor.h"
@@ -92,6 +93,8 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* rpc = AddRpcServer(&app, &rpc_options);
   TopOptions top_options;
   const CLI::App* top = AddTop(&app, &top_options);
+  ClientsOptions clients_options;
+  const CLI::App* clients = AddClients(&app, &clients_options);
   DoctorOptions doctor_options;
   const CLI::App* doctor = AddDoctor(&app, &doctor_options);
   CacheCommandOptions cache_options;
@@ -125,6 +128,7 @@ int Main(std::vector<std::string> arguments) {
   if (rpc->parsed()) return RunRpcServer(rpc_options);
   if (top->parsed()) return RunTop(top_options);
   if (doctor->parsed()) return RunDoctor(doctor_options);
+  if (clients->parsed()) return RunClients(clients_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (check->parsed()) return RunModelCheck(check_options);
   if (model_template->parsed()) return RunModelTemplate(template_options);
