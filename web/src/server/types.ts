@@ -104,6 +104,30 @@ export interface ServedRequest {
   accepted_tokens?: number;
 }
 
+// Of GET /cairn/doctor.
+export interface DiagnosedCause {
+  cause: string;
+  sentence: string;
+  requests: number;
+  tokens: number;
+  minutes: number;
+  since: number; // seconds since 1970
+  cure: string;
+  example: { request: string; sentence?: string; stored_excerpt?: string; prompt_excerpt?: string };
+}
+
+export interface DiagnosedClient {
+  agent: string;
+  model: string;
+  prompt_tokens: number;
+  reused_tokens: number;
+  prefilled_tokens: number;
+  unavoidable_tokens: number;
+  avoidable_tokens: number;
+  avoidable_minutes: number;
+  causes: DiagnosedCause[];
+}
+
 export interface Tier {
   bytes: number;
   bytes_max: number | null;
