@@ -2,7 +2,7 @@
 """Measures what clients with a changing value in the old part of their prompts cost: tokens
 prefilled without and with --volatile late, and by llama-server. Called by `make bench-volatile`.
 
-    [MODEL=FILE] [THREADS=2] [WORK=FOLDER] [OUT=FILE] bench_volatile.py
+    [MODEL=FILE] [THREADS=2] [ONLY=home,countdown] [WORK=FOLDER] [OUT=FILE] bench_volatile.py
 
 Each client talks for ten turns, or through a loop of 30 tool calls. One server runs at a time; only
 tokens are compared, so a busy machine does no harm. Writes docs/volatile.md.
@@ -34,7 +34,7 @@ into old messages. `--volatile late`, the default, keeps such a value as the mod
 tells the newest at the newest message ([decision 62](decisions/0062-values-told-late.md)).
 
 `make bench-volatile MODEL=FILE` wrote this page with {model}, in one run; only tokens are counted.
-A system prompt has 300 words, a question 30 and a tool's result 15. Ten turns with answers of 16
+A system prompt has 150 words, a question 15 and a tool's result 8. Ten turns with answers of 8
 tokens, or a loop of 30 calls. llama-server is {peer}, with its defaults.
 
 | client | requests | prompt tokens | Cairn, `--volatile off` | Cairn | llama-server | \
@@ -55,7 +55,7 @@ def prose(words: int, seed: int) -> str:
 
 
 def system(front: str) -> dict:
-    return {"role": "system", "content": f"{front}\n\n{prose(300, 1)}"}
+    return {"role": "system", "content": f"{front}\n\n{prose(150, 1)}"}
 
 
 def uuid(step: int) -> str:
@@ -73,13 +73,13 @@ FRONTS = {
     "session": lambda step: f"Session: {uuid(step)}",
     "plain": lambda step: "You are brief.",
 }
-LOOPS = ("home", "countdown", "plain")
+LOOPS = ("countdown",)
 PLAYS = [(client, False) for client in FRONTS] + [(client, True) for client in LOOPS]
 
 
 def question(client: str, turn: int, step: int) -> dict:
     front = f"The time is 2026-11-21T09:{step:02}:00Z.\n\n" if client == "moving" and turn == 0 else ""
-    return {"role": "user", "content": front + prose(30, 100 + turn)}
+    return {"role": "user", "content": front + prose(15, 100 + turn)}
 
 
 def requests(client: str, loop: bool):
@@ -93,7 +93,7 @@ def requests(client: str, loop: bool):
         for call in range(step):
             messages += [{"role": "assistant", "content": f"I look at stone {call}."},
                          {"role": "tool", "tool_call_id": f"call_{call}",
-                          "content": prose(15, 200 + call)}]
+                          "content": prose(8, 200 + call)}]
         yield messages
 
 
@@ -109,7 +109,7 @@ def play(server: Server, client: str, loop: bool):
                 messages += [asked, {"role": "assistant", "content": answer}]
             messages.append(questions[-1])
         answer = server.post("/v1/chat/completions",
-                             {"messages": messages, "max_tokens": 16, "temperature": 0})
+                             {"messages": messages, "max_tokens": 8, "temperature": 0})
         timings = answer["timings"]
         sent += timings["prompt_n"] + timings["cache_n"]
         prefilled += timings["prompt_n"]
@@ -137,15 +137,17 @@ def main():
     peer = peer_command()
     if peer is None:
         fail("there is no llama-server to compare with: install llama.cpp-tools")
+    only = os.environ.get("ONLY", ",".join(FRONTS)).split(",")
+    plays = [(client, loop) for client, loop in PLAYS if client in only]
     figures = {}
     for name, command, folder in servers_for(args, peer):
         with Server(command, folder, args.work / f"{name}.log") as server:
-            for client, loop in PLAYS:
+            for client, loop in plays:
                 figures[client, loop, name] = play(server, client, loop)
                 print(client, "loop" if loop else "turns", name, *figures[client, loop, name],
                       flush=True)
     rows = []
-    for client, loop in PLAYS:
+    for client, loop in plays:
         sent, late = figures[client, loop, "late"]
         rows.append(f"| {client}, {'30 tool calls' if loop else 'ten turns'} | "
                     f"{STEPS if loop else TURNS} | {sent:,} | "
@@ -153,7 +155,7 @@ def main():
                     f"{figures[client, loop, 'peer'][1]:,} | {100 * (1 - late / sent):.1f} % |")
     said = subprocess.run([*peer[0], "--version"], capture_output=True, text=True, check=False)
     version = (said.stderr + said.stdout).split("version: ", 1)[-1].split()[0]
-    page_path(args, "volatile.md", whole=True).write_text(
+    page_path(args, "volatile.md", whole=plays == PLAYS).write_text(
         PAGE.format(model=args.model.name, peer=f"Debian's b{version.lstrip('b')}",
                     rows="\n".join(rows)))
 
