@@ -58,8 +58,8 @@ TEST_F(NamespacesServeTest, WhatOneKeySaidIsNowhereForAnother) {
   EXPECT_EQ(Get("/cairn/cache/checkpoints/" + named, "anna").status, 200);
   EXPECT_EQ(Get("/cairn/requests/" + id, "anna").status, 200);
   EXPECT_EQ(Get("/cairn/cache/checkpoints/" + named, "bert").status, 404);
-  for (const char* path :
-       {"/cairn/requests", "/cairn/cache", "/cairn/cache/tree", "/slots", "/metrics", "/props"}) {
+  for (const char* path : {"/cairn/requests", "/cairn/doctor", "/cairn/cache", "/cairn/cache/tree",
+                           "/slots", "/metrics", "/props"}) {
     const HttpReply seen = Get(path, "bert");
     EXPECT_EQ(seen.status, 200) << path;
     EXPECT_EQ(seen.body.find(kSecret), std::string::npos) << path;

@@ -392,5 +392,16 @@ TEST(ServeProgram, ExactReuseAndPinnedTextsExcludeEachOther) {
   EXPECT_NE(said.find("remove one of them"), std::string::npos) << said;
 }
 
+TEST(ServeProgram, ExactReuseAndValuesToldLateExcludeEachOther) {
+  const std::string model = "serve --port 0 -m " + MadeModel() + " --reuse exact --volatile ";
+  for (const char* values : {"late", "keep"}) {
+    const auto [code, said] = RunProgram(model + values);
+    EXPECT_EQ(code, 1);
+    EXPECT_NE(said.find("--volatile " + std::string(values) + " makes prompts depend"),
+              std::string::npos)
+        << said;
+  }
+}
+
 }  // namespace
 }  // namespace cairn

@@ -101,7 +101,7 @@ const std::vector<Library>& Libraries() {
        {"nlohmann/"},
        ".hpp",
        {"src/base/json_text.cc", "src/base/json_test.cc", "testing/events/zmq_consumer.cc"}},
-      {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_text.cc"}},
+      {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_matcher.cc"}},
       {"libzmq", {"zmq"}, ".h", {"fleet/events/event_sockets", "testing/events/"}},
       {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
       {"OpenSSL",

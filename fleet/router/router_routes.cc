@@ -231,8 +231,8 @@ void AddRouterRoutes(HttpServer* server, const RouterParts* parts) {
   for (const char* path : {"/cairn/cache/flush", "/cairn/drain"}) {
     add("POST", path, Forward, HttpAccess::kAdmin);
   }
-  for (const char* path : {"/slots", "/lora-adapters", "/cairn/cache", "/cairn/cache/tree",
-                           "/cairn/cache/checkpoints/:id", "/cairn/drain"}) {
+  for (const char* path : {"/slots", "/lora-adapters", "/cairn/cache", "/cairn/doctor",
+                           "/cairn/cache/tree", "/cairn/cache/checkpoints/:id", "/cairn/drain"}) {
     add("GET", path, Forward);
   }
   add("DELETE", "/cairn/cache/checkpoints/:id", Forward);

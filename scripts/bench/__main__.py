@@ -24,6 +24,7 @@ BENCHMARKS = {
     "serve": ("bench.serve", "many clients at once beside llama-server, into docs/serve.md"),
     "start": ("bench.start", "how long a start takes beside llama-server, into docs/start.md"),
     "tiers": ("bench.tiers", "many conversations on little memory and a disk, into docs/tiers.md"),
+    "volatile": ("bench.volatile", "clients with a clock in old text, into docs/volatile.md"),
     "policies": ("bench.sims.policies", "what each policy saves on traces, into docs/policies.md"),
     "fleets": ("bench.sims.fleets", "what fleets of servers save, into docs/fleet_simulation.md"),
     "abuse": ("abuse.run", "a hostile client beside another one, into docs/abuse.md"),

@@ -8,8 +8,10 @@
 #include <utility>
 
 #include "cmd/cache/cache.h"
+#include "cmd/clients/clients.h"
 #include "cmd/command_line_mistake.h"
 #include "cmd/completions.h"
+#include "cmd/doctor/doctor.h"
 #include "cmd/environment_flags.h"
 #include "cmd/llama_command_line.h"
 #include "cmd/manual.h"
@@ -91,6 +93,10 @@ int Main(std::vector<std::string> arguments) {
   const CLI::App* rpc = AddRpcServer(&app, &rpc_options);
   TopOptions top_options;
   const CLI::App* top = AddTop(&app, &top_options);
+  ClientsOptions clients_options;
+  const CLI::App* clients = AddClients(&app, &clients_options);
+  DoctorOptions doctor_options;
+  const CLI::App* doctor = AddDoctor(&app, &doctor_options);
   CacheCommandOptions cache_options;
   const CLI::App* cache = AddCache(&app, &cache_options);
   CLI::App* model = app.add_subcommand("model", "Inspect model files");
@@ -121,6 +127,8 @@ int Main(std::vector<std::string> arguments) {
   if (serve->parsed()) return Serve(serve_options, *serve);
   if (rpc->parsed()) return RunRpcServer(rpc_options);
   if (top->parsed()) return RunTop(top_options);
+  if (doctor->parsed()) return RunDoctor(doctor_options);
+  if (clients->parsed()) return RunClients(clients_options);
   if (cache->parsed()) return RunCache(cache_options);
   if (check->parsed()) return RunModelCheck(check_options);
   if (model_template->parsed()) return RunModelTemplate(template_options);

@@ -3,6 +3,7 @@
 #include "api/answer/answer_reader.h"
 #include "api/llama_server/native.h"
 #include "api/wall_clock.h"
+#include "base/utf8.h"
 #include "routes/drain_routes.h"
 
 namespace cairn {
@@ -14,6 +15,11 @@ constexpr double kFirstEventMsMax = 30'000;
 // As many pieces of a stream wait for a client that reads slowly before its answer is paused. With
 // the socket's own buffer that is some seconds of an answer at reading speed.
 constexpr size_t kWaitingEventsMax = 256;
+
+// As the client calls itself, at the length that the doctor shows.
+std::string AgentOf(const HttpRequest& request) {
+  return ToValidUtf8(request.Header("User-Agent").substr(0, Doctor::kAgentBytesMax));
+}
 
 }  // namespace
 
@@ -41,9 +47,10 @@ AnswerIdentity NewIdentity(const std::string& prefix, Served& served) {
 std::shared_ptr<RequestRecord> Record(Served& served, const ChatService& service,
                                       const HttpRequest& request, const AnswerIdentity& identity,
                                       ExplainedPrompt prompt, Generation* generation) {
-  auto record = served.request_log.Begin(
-      {identity.id, request.path, NamespaceOf(request), identity.created_unix_s}, std::move(prompt),
-      &service.engine());
+  auto record =
+      served.request_log.Begin({identity.id, request.path, NamespaceOf(request),
+                                identity.created_unix_s, AgentOf(request), identity.model},
+                               std::move(prompt), &service.engine());
   Watch(record, generation);
   return record;
 }

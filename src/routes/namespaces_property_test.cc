@@ -343,8 +343,9 @@ class Player {
 
   void Look(size_t key) {
     static const std::vector<std::string> paths = {
-        "/cairn/requests", "/cairn/cache", "/cairn/cache/tree", "/slots",    "/metrics", "/props",
-        "/v1/models",      "/health",      "/nowhere",          "/api/tags", "/api/ps"};
+        "/cairn/requests", "/cairn/doctor", "/cairn/cache", "/cairn/cache/tree",
+        "/slots",          "/metrics",      "/props",       "/v1/models",
+        "/health",         "/nowhere",      "/api/tags",    "/api/ps"};
     SendAndHear(key, "GET", paths[Below(paths.size())]);
     const std::string own = stage_.played->CheckpointOf(key, random_());
     if (!own.empty()) SendAndHear(key, "GET", "/cairn/cache/checkpoints/" + own);

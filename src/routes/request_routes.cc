@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/wall_clock.h"
 #include "http/keys.h"
 #include "routes/api_response.h"
 #include "sched/request/adapter_name_space.h"
@@ -50,6 +51,10 @@ HttpResponse Thumbnail(const Served& served, const HttpRequest& request) {
 void AddRequestRoutes(HttpServer* server, Served* served) {
   server->Handle("GET", "/cairn/requests", [served](const HttpRequest& request) {
     return ToResponse(ListRequests(*served, request));
+  });
+  server->Handle("GET", "/cairn/doctor", [served](const HttpRequest& request) {
+    return ToResponse(
+        DoctorBody(served->request_log, request.params, request.key_number, NowUnixS()));
   });
   server->Handle("GET", "/cairn/requests/:id", [served](const HttpRequest& request) {
     return ToResponse(FindRequest(*served, request));

@@ -443,7 +443,8 @@ TEST_F(RoutesTest, ADrainRefusesWhatComputesAndNothingElse) {
     EXPECT_EQ(Json::parse(BodyOf(health))["error"]["type"], "unavailable_error");
   }
   EXPECT_NE(Get("/metrics").find("\ncairn_draining 1\n"), std::string::npos);
-  for (const char* path : {"/v1/models", "/props", "/slots", "/cairn/cache", "/cairn/requests"}) {
+  for (const char* path :
+       {"/v1/models", "/props", "/slots", "/cairn/cache", "/cairn/requests", "/cairn/doctor"}) {
     EXPECT_EQ(StatusOf(Get(path)), 200) << path;
   }
   EXPECT_EQ(StatusOf(Post("/tokenize", R"({"content":"a"})")), 200);

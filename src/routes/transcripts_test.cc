@@ -318,6 +318,8 @@ TEST_F(TranscriptsTest, WhatBecameOfRequests) {
   Get("/cairn/requests/chatcmpl-0-2");
   Get("/cairn/requests/0/thumbnails/0");
   Get("/cairn/requests/chatcmpl-0-2/thumbnails/0");
+  Get("/cairn/doctor");
+  Get("/cairn/doctor?hours=none");
   ExpectTranscript("requests");
 }
 

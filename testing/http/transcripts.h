@@ -98,7 +98,7 @@ inline std::string WithoutNumbers(const std::string& text) {
 
 inline std::string WithoutTimes(const std::string& text) {
   static const std::regex json_times(
-      R"re("(begun|created|created_at|[a-z_]+_(?:ms|per_second|duration))":)re"
+      R"re("(begun|created|created_at|[a-z_]+_(?:ms|per_second|duration|minutes))":)re"
       R"re((?:-?[0-9.e+-]+|"[^"]*"))re");
   static const std::regex metric_times(R"re((\n[a-z:_]*seconds[a-z_]*(\{[^}]*\})?) [0-9.e+-]+)re");
   return std::regex_replace(std::regex_replace(text, json_times, R"("$1":"TIME")"), metric_times,

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { CacheCard } from "./cache/cache_card";
 import { Chat } from "./chat/chat";
+import { Doctor } from "./live/doctor";
 import { Live } from "./live/live";
 import { Header } from "./parts/header";
 import { KeyPrompt } from "./parts/key_prompt";
@@ -15,6 +16,7 @@ const kViews: [View, string][] = [
   ["cache", "Tree"],
   ["live", "Live"],
   ["requests", "Requests"],
+  ["doctor", "Doctor"],
 ];
 
 function Section(props: { of: View; title: string; children: ComponentChildren }) {
@@ -70,6 +72,9 @@ export function Page() {
           </Section>
           <Section of="requests" title="Requests">
             <Requests />
+          </Section>
+          <Section of="doctor" title="Doctor: the last day">
+            <Doctor />
           </Section>
           <footer class="dim">
             <a href="./assets/licences.txt">Licences of what this page is made with</a>

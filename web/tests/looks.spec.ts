@@ -26,7 +26,7 @@ for (const scheme of ["light", "dark"] as const) {
     await open.emulateMedia({ colorScheme: scheme });
     await talk(open);
     await keep(open, `phone-chat-${scheme}`);
-    for (const part of ["Prompt", "Tree", "Live", "Requests"]) {
+    for (const part of ["Prompt", "Tree", "Live", "Requests", "Doctor"]) {
       await open.getByRole("navigation").getByRole("button", { name: part }).click();
       await expect(answers(open).first()).toBeHidden();
       const sideways = await open.evaluate(

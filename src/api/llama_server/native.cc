@@ -113,6 +113,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["cairn"]["reuse"] = served.reuse;
   props["cairn"]["late_system"] = LateSystemName(caps.late_system);
   props["cairn"]["pin_volatile"] = service.volatile_patterns();
+  props["cairn"]["tells_volatile_late"] = service.tells_volatile_late();
   props["cairn"]["cache"] = CacheJson(stats);
   return ToText(props);
 }

@@ -131,10 +131,11 @@ ApiResult<PreparedPrompt> PromptBuilder::Prepare(Conversation conversation,
   ApiResult<PreparedPrompt> prompt;
   {
     const auto turn = limits_.WaitForTurn(bytes);
-    const size_t pinned = Normalize(use, &conversation);
+    Normalized normalized = Normalize(use, &conversation);
     prompt = Cuts(use) ? CutAndTokenize(conversation, use) : RenderAndTokenize(conversation, use);
     if (!prompt) return prompt;
-    prompt->pinned_texts = pinned;
+    prompt->pinned_texts = normalized.pinned_texts + normalized.late_values.size();
+    prompt->late_values = std::move(normalized.late_values);
     prompt->edits = *edited;
   }
   if (use.purpose == Purpose::kAnswer) FindShape(&*prompt);
@@ -222,17 +223,23 @@ ApiResult<AppliedEdits> PromptBuilder::Edit(NamespaceId name_space,
   return *applied;
 }
 
-size_t PromptBuilder::Normalize(const PromptUse& use, Conversation* conversation) const {
+PromptBuilder::Normalized PromptBuilder::Normalize(const PromptUse& use,
+                                                   Conversation* conversation) const {
+  Normalized normalized;
   MakeCanonical(options_.canonical, conversation);
   if (use.purpose == Purpose::kAnswer) LogBrokenArguments(*template_, *conversation, options_.log);
   if (use.reuse) key_order_->Apply(use.name_space, conversation);
   const bool pins = use.reuse && options_.volatile_text && use.purpose != Purpose::kCount;
-  const size_t pinned = pins ? options_.volatile_text->Pin(use.name_space, conversation) : 0;
+  if (pins) normalized.pinned_texts = options_.volatile_text->Pin(use.name_space, conversation);
   if (use.reuse) tool_order_.Apply(use.name_space, conversation);
+  if (use.reuse && options_.late_values && use.purpose != Purpose::kCount) {
+    const bool remember = use.purpose == Purpose::kAnswer;
+    normalized.late_values = options_.late_values->Apply(use.name_space, remember, conversation);
+  }
   // All renderings of the conversation must have the same time.
   if (conversation->now_unix_s == 0) conversation->now_unix_s = NowUnixS();
   SettlePromptEnd(options_.prefill_assistant, conversation);
-  return pinned;
+  return normalized;
 }
 
 ApiResult<PreparedPrompt> PromptBuilder::RenderAndTokenize(const Conversation& conversation,
@@ -380,6 +387,8 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   for (const ClientMark& mark : prompt.shape.marks) {
     explained.marked_tokens = std::max(explained.marked_tokens, mark.position);
   }
+  explained.late_values = std::move(prompt.late_values);
+  explained.tools = std::move(prompt.tools);
   if (engine_->traits().grid_tokens > 0) explained.grid_tokens = engine_->traits().grid_tokens;
   explained.text = std::move(prompt.text.text);
   return explained;

@@ -5,7 +5,7 @@
 //                   the template's kwargs
 //   Edit            old parts that the client wants cleared (api/prompt/context_editor.h)
 //   Normalize       canonical form, known orders of keys, pinned volatile texts, order of the
-//                   tools, time, prompt end
+//                   tools, values told late, time, prompt end
 //   RenderText      the template, the spans of the messages in its text and the places of media
 //   Tokenize        the text -> tokens; known answers as the tokens they were generated as
 //   FindShape       marks, turns and reasoning as token positions
@@ -40,6 +40,7 @@
 #include "api/record/explanation.h"
 #include "base/log.h"
 #include "base/tokens.h"
+#include "chat/spans/late_values.h"
 #include "chat/spans/mark_places.h"
 #include "chat/spans/prompt_text.h"
 #include "chat/spans/spans.h"
@@ -66,6 +67,9 @@ struct PromptOptions {
   bool find_boundaries = false;
   // Replaces a conversation's volatile texts by their first values. Null if none are pinned.
   std::shared_ptr<VolatileText> volatile_text = {};
+  // Keeps values that change in the old part of a conversation, and tells the newest ones at its
+  // newest message. Null: all stay as they were sent.
+  std::shared_ptr<LateValues> late_values = {};
   // Drop the oldest turns of a conversation that does not fit the context instead of refusing it
   // (api/prompt/conversation_cut.h).
   bool cuts_overflow = false;
@@ -109,7 +113,8 @@ struct PreparedPrompt {
   // The conversation as it was rendered.
   std::vector<Message> messages = {};
   Tools tools = {};
-  size_t pinned_texts = 0;      // volatile texts that were replaced by their first values
+  size_t pinned_texts = 0;                  // volatile texts that were replaced by earlier values
+  std::vector<LateValue> late_values = {};  // those of them that are told at a later message
   size_t dropped_messages = 0;  // left out because the conversation does not fit the context
   AppliedEdits edits = {};      // what the client wanted cleared, and was
   std::vector<std::string> left_out = {};  // Conversation::left_out
@@ -164,8 +169,11 @@ class PromptBuilder {
   void TellReasoning(Conversation* conversation) const;
   ApiResult<AppliedEdits> Edit(NamespaceId name_space, Conversation* conversation) const;
   bool Cuts(const PromptUse& use) const;
-  // Returns the number of pinned texts.
-  size_t Normalize(const PromptUse& use, Conversation* conversation) const;
+  struct Normalized {
+    size_t pinned_texts = 0;
+    std::vector<LateValue> late_values = {};
+  };
+  Normalized Normalize(const PromptUse& use, Conversation* conversation) const;
   // REQUIRES of the next three: the conversation is normalized.
   ApiResult<PreparedPrompt> RenderAndTokenize(const Conversation& conversation,
                                               const PromptUse& use) const;

@@ -7,8 +7,8 @@
 #include "base/number_text.h"
 #include "base/utf8.h"
 #include "base/white_space.h"
+#include "chat/spans/volatile_matcher.h"
 #include "chat/spans/volatile_patterns.h"
-#include "chat/spans/volatile_text.h"
 
 namespace cairn {
 namespace {
@@ -81,11 +81,11 @@ class PlaceFinder {
     if (begin == std::string_view::npos) return std::nullopt;
     cursor_ = begin + text.size();
     if (offset < begin) {
-      const bool in_tools = prompt_.has_tools && offset < prompt_.header_end;
+      const bool in_tools = !prompt_.tools.empty() && offset < prompt_.header_end;
       return Of(index, in_tools ? Part::kTools : Part::kTemplate, offset);
     }
     if (offset >= cursor_) {
-      if (!prompt_.has_tools || offset >= prompt_.header_end || !IsHeader(index)) {
+      if (prompt_.tools.empty() || offset >= prompt_.header_end || !IsHeader(index)) {
         return std::nullopt;
       }
       // Some templates put tools after the system text.
@@ -247,9 +247,10 @@ std::string AdviceFor(const Place& place, const std::string& pattern, size_t kep
   if (!pattern.empty()) {
     const std::string text = IsHeaderRole(place.role) ? "The system prompt" : "The message";
     const bool builtin = pattern == kBuiltinVolatile;
-    return text + " contains a value that appears to change in every request. --pin-volatile " +
-           (builtin ? pattern : "'" + pattern + "'") + " would save the prefill of " +
-           WithCommas(kept_tokens) + " tokens.";
+    return text + " contains a value that appears to change in every request. " +
+           (builtin ? "Within a conversation, --volatile late"
+                    : "--pin-volatile '" + pattern + "'") +
+           " would save the prefill of " + WithCommas(kept_tokens) + " tokens.";
   }
   if (IsHeaderRole(place.role)) {
     return "A change in the system prompt invalidates everything after it. Put the text that "
@@ -266,11 +267,13 @@ Explanation NewPrompt() {
           .sentence = "No cached prompt begins like this one."};
 }
 
+// Texts that have so many bytes in common are versions of one.
+constexpr size_t kAlike = 12;
+
 // Returns whether the two texts agree again after the place where they differ, as two versions of
 // one text do.
 bool AreVersions(std::string_view a, std::string_view b) {
   constexpr size_t kLookedAt = 256;
-  constexpr size_t kAlike = 12;
   a = a.substr(0, kLookedAt);
   b = b.substr(0, kLookedAt);
   for (size_t i = 0; i + kAlike <= b.size(); ++i) {
@@ -309,10 +312,16 @@ class Explainer {
     if (barely && !AreVersions(text.substr(offset), std::string_view(stored).substr(same))) {
       return NewPrompt();
     }
-    told.prompt_excerpt = Excerpt(text.substr(offset));
-    told.stored_excerpt = Excerpt(std::string_view(stored).substr(same));
     PlaceFinder finder(prompt_);
     told.place = finder.Find(offset);
+    if (IsFirstQuestion(*told.place) && told.place->character < kAlike) {
+      const Message& question = prompt_.messages[*told.place->message];
+      const size_t end = finder.text_begin() + Trimmed(question.content).size();
+      const std::string_view asked = text.substr(offset, end - offset);
+      if (!AreVersions(std::string_view(stored).substr(same), asked)) return NewConversation();
+    }
+    told.prompt_excerpt = Excerpt(text.substr(offset));
+    told.stored_excerpt = Excerpt(std::string_view(stored).substr(same));
     told.sentence = "The prompt diverges from the closest cached prompt at " + Where(*told.place) +
                     "." + Short();
     told.volatile_pattern = VolatilePattern(*told.place, text, offset, finder.text_begin());
@@ -364,6 +373,22 @@ class Explainer {
                                       TokenPieces(engine_, prompt_.tokens, prompt_.media),
                                       prompt_.adds_bos ? 1 : 0);
     return *map_;
+  }
+
+  // Whether the place is in the first message behind the system messages.
+  bool IsFirstQuestion(const Place& place) const {
+    const auto& messages = prompt_.messages;
+    const auto first = std::find_if_not(messages.begin(), messages.end(),
+                                        [](const auto& one) { return IsHeaderRole(one.role); });
+    return prompt_.dropped_messages == 0 && place.part == Part::kContent &&
+           place.role == Role::kUser && first != messages.end() &&
+           place.message == static_cast<size_t>(first - messages.begin());
+  }
+
+  Explanation NewConversation() const {
+    return {.why = Explanation::Why::kNewPrompt,
+            .sentence = "A new conversation: its first " + WithCommas(report_.shared_tokens) +
+                        " tokens, up to its first question, were known." + Short()};
   }
 
   // Returns a sentence if less was reused than the common prefix.

@@ -24,6 +24,7 @@
 #include "api/media/placed_medium.h"
 #include "base/provenance.h"
 #include "chat/parse/reasoning.h"
+#include "chat/spans/late_values.h"
 #include "chat/spans/token_map.h"
 #include "chat/text/message.h"
 #include "engine/engine.h"
@@ -48,7 +49,7 @@ struct ExplainedPrompt {
   std::shared_ptr<const TokenMap> map = {};
   // Number of messages that were dropped after the system messages because the context was full.
   size_t dropped_messages = 0;
-  bool has_tools = false;
+  Tools tools = {};
   size_t grid_tokens = 64;
   // Keywords of the request's schemas that are not enforced, by their places.
   std::vector<std::string> loosened = {};
@@ -57,6 +58,8 @@ struct ExplainedPrompt {
   std::string cache_key = {};  // `prompt_cache_key`
   // Tokens before the last place that the client wants to be kept; 0 if there is none.
   size_t marked_tokens = 0;
+  // Values of its messages that are kept, and told at a later message.
+  std::vector<LateValue> late_values = {};
 };
 
 struct Explanation {

@@ -130,6 +130,12 @@ TEST_F(ExplanationTest, SaysWhatItSaysForEveryReason) {
   other_tools.tools = OneTool("lookup");
   add("other tools", After(tools, other_tools));
 
+  Conversation another = header;
+  another.messages = {
+      header.messages[0],
+      User("Name three rivers of the north, and the towns where they meet the sea.")};
+  add("a new conversation with a known system prompt", After(header, another));
+
   Conversation forked = Talk();
   forked.messages.back().content = "Or its cube root?";
   add("another last message", After(Talk(), forked));

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/number_text.h"
+#include "base/utf8.h"
 
 namespace cairn {
 namespace {
@@ -55,6 +56,17 @@ Json ExplanationJson(const Explanation& explanation) {
     told["stored_excerpt"] = explanation.stored_excerpt;
   }
   if (!explanation.advice.empty()) told["advice"] = explanation.advice;
+  return told;
+}
+
+Json VolatileJson(const std::vector<LateValue>& values) {
+  Json told = Json::array();
+  for (const LateValue& value : values) {
+    told.push_back({{"message", value.message},
+                    {"kept", ToValidUtf8(value.kept)},
+                    {"sent", ToValidUtf8(value.sent)},
+                    {"told_at", value.told_at}});
+  }
   return told;
 }
 
@@ -117,6 +129,19 @@ ApiResult<size_t> RequestsLimit(const std::multimap<std::string, std::string>& p
   return static_cast<size_t>(*limit);
 }
 
+ApiResult<std::string> DoctorBody(const RequestLog& log,
+                                  const std::multimap<std::string, std::string>& params,
+                                  NamespaceId name_space, int64_t now_unix_s) {
+  constexpr uint64_t kUsual = 24;
+  const auto asked = params.find("hours");
+  const auto hours = asked == params.end() ? std::optional(kUsual) : ParseNumber(asked->second);
+  if (!hours || *hours == 0 || *hours > Doctor::kHoursMax) {
+    return tl::unexpected(
+        FieldError("hours", "a number from 1 to " + std::to_string(Doctor::kHoursMax)));
+  }
+  return ToText(log.doctor().Report(name_space, static_cast<size_t>(*hours), now_unix_s));
+}
+
 Json MergedRequests(const Json& a, const Json& b, size_t limit) {
   Json merged = Json::array();
   size_t next_a = 0;
@@ -152,6 +177,7 @@ RequestRecord::RequestRecord(RequestLog* log, Begun begun, ExplainedPrompt promp
       left_out_(prompt.left_out),
       cache_key_(prompt.cache_key),
       marked_tokens_(prompt.marked_tokens),
+      late_values_(prompt.late_values),
       prompt_(std::move(prompt)) {}
 
 void RequestRecord::OnReport(const ReuseReport& report) {
@@ -166,6 +192,10 @@ void RequestRecord::OnReport(const ReuseReport& report) {
     prompt_ = {};
   }
   Explanation explanation = Explain(report, prompt, *engine_);
+  const Diagnosis diagnosis =
+      log_->doctor_.Look(Client(), SketchOf(prompt, explanation),
+                         {report.prompt_tokens, report.reused_tokens, explanation.why,
+                          explanation.place, explanation.volatile_pattern});
   std::optional<std::string> hint;
   {
     const MutexLock lock(*mutex_);
@@ -173,6 +203,7 @@ void RequestRecord::OnReport(const ReuseReport& report) {
     ++log_->whys_[explanation.why];
     hint = log_->hints_.Note(begun_.name_space, begun_.id, explanation);
     explanation_ = std::move(explanation);
+    diagnosis_ = diagnosis;
   }
   if (hint && log_->hint_log_) log_->hint_log_(LogLevel::kInfo, *hint);
 }
@@ -188,6 +219,11 @@ void RequestRecord::OnEnd(State state, const GenerationCost& cost) {
     unexplained = std::exchange(prompt_, {});
     state_ = state;
     cost_ = cost;
+    if (report_) {
+      log_->doctor_.Note(
+          Client(), {begun_.id, begun_.begun_unix_s, report_->prompt_tokens, report_->reused_tokens,
+                     cost.prompt_ms, diagnosis_, &explanation_});
+    }
     if (!log_->log_) return;
     line = Line();
     fields = Fields();
@@ -223,6 +259,7 @@ Json RequestRecord::ReportJson(Detail detail) const {
     told["messages"] = MessagesJson(explanation_.messages);
   }
   if (detail == Detail::kAll && !explanation_.media.empty()) told["media"] = MediaJson();
+  if (!late_values_.empty()) told["volatile"] = VolatileJson(late_values_);
   told["explanation"] = ExplanationJson(explanation_);
   return told;
 }
@@ -274,13 +311,14 @@ Json RequestRecord::Told() const {
   Json told = explains_ && report_ ? ReportJson(Detail::kAll) : Json(nullptr);
   if (!loosened_.empty()) told["loosened"] = loosened_;
   if (!left_out_.empty()) told["left_out"] = left_out_;
+  if (!late_values_.empty()) told["volatile"] = VolatileJson(late_values_);
   return told;
 }
 
 bool RequestRecord::Tells(bool explain) {
   const MutexLock lock(*mutex_);
   explains_ = explain;
-  return explain || !loosened_.empty() || !left_out_.empty();
+  return explain || !loosened_.empty() || !left_out_.empty() || !late_values_.empty();
 }
 
 std::vector<std::pair<std::string, std::string>> RequestRecord::Headers() const {
@@ -330,6 +368,7 @@ Json RequestRecord::Fields() const {
   if (!report_) return fields;
   Json& explanation = fields["reuse"]["explanation"];
   for (const char* text : {"prompt_excerpt", "stored_excerpt", "advice"}) explanation.erase(text);
+  fields["reuse"].erase("volatile");
   return fields;
 }
 

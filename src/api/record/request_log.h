@@ -20,6 +20,7 @@
 
 #include "api/api_error.h"
 #include "api/json.h"
+#include "api/record/doctor.h"
 #include "api/record/explanation.h"
 #include "api/record/volatile_hints.h"
 #include "base/bytes.h"
@@ -44,14 +45,16 @@ class RequestRecord {
     std::string api;  // path of the route
     NamespaceId name_space = 0;
     int64_t begun_unix_s = 0;
+    std::string agent = {};  // as the client calls itself
+    std::string model = {};
   };
   enum class State : uint8_t { kWaiting, kAnswering, kDone, kCancelled, kFailed };
 
   // Call when the prompt got its slot. Later calls change nothing.
   void OnReport(const ReuseReport& report);
   void OnEnd(State state, const GenerationCost& cost);
-  // Returns the `cairn` object of the answer: the explanation if it was asked for, and what was
-  // loosened or left out. Null before the request has a slot.
+  // Returns the `cairn` object of the answer: the explanation if it was asked for, what was
+  // loosened or left out, and which values are told late. Null before the request has a slot.
   Json Told() const;
   // Whether the answer has a `cairn` object. `explain`: the request asked for it.
   bool Tells(bool explain);
@@ -69,6 +72,7 @@ class RequestRecord {
   Json MediaJson() const REQUIRES(*mutex_);
   std::string Line() const REQUIRES(*mutex_);
   Json Fields() const REQUIRES(*mutex_);
+  Doctor::Client Client() const { return {begun_.name_space, begun_.agent, begun_.model}; }
 
   RequestLog* const log_;
   Mutex* const mutex_;  // the log's
@@ -78,11 +82,13 @@ class RequestRecord {
   const std::vector<std::string> left_out_;
   const std::string cache_key_;
   const size_t marked_tokens_;
+  const std::vector<LateValue> late_values_;
   ExplainedPrompt prompt_ GUARDED_BY(*mutex_);  // released once it is explained
   bool explains_ GUARDED_BY(*mutex_) = true;
   State state_ GUARDED_BY(*mutex_) = State::kWaiting;
   std::optional<ReuseReport> report_ GUARDED_BY(*mutex_);
   Explanation explanation_ GUARDED_BY(*mutex_);
+  Diagnosis diagnosis_ GUARDED_BY(*mutex_);
   GenerationCost cost_ GUARDED_BY(*mutex_);
 };
 
@@ -95,13 +101,19 @@ class RequestLog {
   // Sets the sink for a line per finished request; may be empty. Call before any request.
   void SetLog(RequestSink log) { log_ = std::move(log); }
   // Sets the sink for a line per value that keeps changing in prompts
-  // (api/record/volatile_hints.h); may be empty. Call before any request.
-  void SetHintLog(LogSink log) { hint_log_ = std::move(log); }
+  // (api/record/volatile_hints.h); may be empty. `tells_late`: VolatileHints::SetTellsLate. Call
+  // before any request.
+  void SetHintLog(LogSink log, bool tells_late = false) {
+    hint_log_ = std::move(log);
+    hints_.SetTellsLate(tells_late);
+  }
   // `engine` outlives the record.
   std::shared_ptr<RequestRecord> Begin(RequestRecord::Begun begun, ExplainedPrompt prompt,
                                        const Engine* engine);
   // Returns the number of requests since the start by explanation.
   std::map<Explanation::Why, uint64_t> whys() const;
+  // It knows what the requests of each client cost over the last hours, and why.
+  const Doctor& doctor() const { return doctor_; }
   // Returns the client's own requests, newest first, at most `limit`.
   Json List(NamespaceId name_space, size_t limit) const;
   // Returns 404 if there is no such request, or it belongs to another client.
@@ -120,6 +132,7 @@ class RequestLog {
   const size_t records_max_;
   RequestSink log_;
   LogSink hint_log_;
+  Doctor doctor_;
   mutable Mutex mutex_;
   VolatileHints hints_ GUARDED_BY(mutex_);
   std::map<Explanation::Why, uint64_t> whys_ GUARDED_BY(mutex_);
@@ -138,6 +151,11 @@ ApiResult<size_t> RequestsLimit(const std::multimap<std::string, std::string>& p
 
 // Merges two lists of that answer's requests, each newest first, up to `limit`.
 Json MergedRequests(const Json& a, const Json& b, size_t limit);
+
+// GET /cairn/doctor, with `hours`: see Doctor::Report.
+ApiResult<std::string> DoctorBody(const RequestLog& log,
+                                  const std::multimap<std::string, std::string>& params,
+                                  NamespaceId name_space, int64_t now_unix_s);
 
 // GET /cairn/requests, with `limit`. `refused`: lists of refused requests to show among them, each
 // newest first (api/admin/refusals.h).

@@ -15,9 +15,10 @@ Explanation Changed(size_t message, std::string pattern) {
 TEST(VolatileHints, TheSecondChangeOfAValueIsToldOnce) {
   VolatileHints hints;
   EXPECT_FALSE(hints.Note(1, "a", Changed(0, "auto")).has_value());
-  EXPECT_EQ(hints.Note(1, "b", Changed(0, "auto")),
-            "a value in messages[0] (system) changes in every request, so everything after it is "
-            "prefilled again: --pin-volatile auto would keep its first value");
+  EXPECT_EQ(
+      hints.Note(1, "b", Changed(0, "auto")),
+      "a value in messages[0] (system) changes in every request, so everything after it is "
+      "prefilled again: --volatile late would keep it and tell the newest at the newest message");
   EXPECT_FALSE(hints.Note(1, "c", Changed(0, "auto")).has_value());
 }
 
@@ -29,6 +30,16 @@ TEST(VolatileHints, EachClientMessageAndPatternCountsAlone) {
   EXPECT_FALSE(hints.Note(1, "a", Changed(0, "x\\d+")).has_value());
   EXPECT_FALSE(hints.Note(1, "a", Changed(0, "")).has_value());
   EXPECT_FALSE(hints.Note(1, "a", Explanation()).has_value());
+}
+
+TEST(VolatileHints, WhereValuesAreToldLateTheFlagIsNotAdvised) {
+  VolatileHints hints;
+  hints.SetTellsLate(true);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(hints.Note(1, "a", Changed(0, "auto")).has_value());
+  }
+  EXPECT_FALSE(hints.Note(1, "a", Changed(0, "x\\d+")).has_value());
+  EXPECT_TRUE(hints.Note(1, "a", Changed(0, "x\\d+")).has_value());
 }
 
 TEST(VolatileHints, ALineHasNoTextOfThePrompt) {

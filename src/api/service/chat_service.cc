@@ -205,7 +205,7 @@ GenerationRequest ChatService::ToGeneration(const ChatRequest& request, Namespac
   generation.pinned_texts = prompt.pinned_texts;
   generation.dropped_messages = prompt.dropped_messages;
   if (prompt.pinned_texts > 0 && options_.prompt.log) {
-    options_.prompt.log(LogLevel::kInfo, "volatile texts pinned to their first value: " +
+    options_.prompt.log(LogLevel::kInfo, "volatile texts kept as the model has read them: " +
                                              std::to_string(prompt.pinned_texts));
   }
   generation.params = request.params;

@@ -138,6 +138,8 @@ class ChatService {
   const ConversationCut* conversation_cut() const { return prompts_.conversation_cut(); }
   // The patterns that find volatile texts.
   std::vector<std::string> volatile_patterns() const;
+  // Whether values that change in the old part of a conversation are told at its newest message.
+  bool tells_volatile_late() const { return options_.prompt.late_values != nullptr; }
   SchedulerStats stats() const { return scheduler_->stats(); }
   SpanStats span_stats() const { return prompts_.span_stats(); }
 

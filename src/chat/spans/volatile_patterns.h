@@ -22,6 +22,10 @@ inline constexpr std::string_view kBuiltinVolatile = "auto";
 // Returns regular expressions for VolatileText. Constant.
 std::vector<std::string> BuiltinVolatilePatterns();
 
+// Returns regular expressions of values that no words announce: dates, times, counters of what is
+// left, and random ids. A change of one may be an edit. Constant.
+std::vector<std::string> UnannouncedVolatilePatterns();
+
 // Returns `patterns` with "auto" replaced by the patterns that it stands for.
 std::vector<std::string> WithBuiltinPatterns(const std::vector<std::string>& patterns);
 

@@ -1,9 +1,5 @@
 #include "chat/spans/volatile_text.h"
 
-#include <re2/re2.h>
-#include <re2/stringpiece.h>
-
-#include <algorithm>
 #include <functional>
 #include <list>
 #include <map>
@@ -13,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/mutex.h"
+#include "chat/spans/volatile_matcher.h"
 #include "chat/spans/volatile_patterns.h"
 
 namespace cairn {
@@ -31,68 +28,24 @@ bool IsClients(const Message& message) {
 
 using NewValue = std::function<std::string(size_t number, std::string match)>;
 
-// Replaces the matches of one pattern in one text.
-class Replacer {
- public:
-  Replacer(const RE2& pattern, const std::string& text, const NewValue& value)
-      : pattern_(pattern), text_(text), value_(value) {}
-
-  // Appends the text up to `end`, with its matches replaced.
-  void Replace(size_t end) {
-    re2::StringPiece match;
-    size_t from = at_;
-    while (from <= end &&
-           pattern_.Match(re2::StringPiece(text_), from, end, RE2::UNANCHORED, &match, 1)) {
-      const size_t begin = static_cast<size_t>(match.data() - text_.data());
-      from = begin + match.size();
-      if (match.empty()) {
-        ++from;
-        continue;
-      }
-      Keep(begin);
-      replaced_ += value_(number_++, std::string(match.data(), match.size()));
-      at_ = from;
-    }
-    Keep(end);
-  }
-  // Appends the text up to `end` as it is.
-  void Keep(size_t end) {
-    replaced_.append(text_, at_, end - at_);
-    at_ = end;
-  }
-  size_t replaced_bytes() const { return replaced_.size(); }
-  std::string Take() { return std::move(replaced_); }
-
- private:
-  const RE2& pattern_;
-  const std::string& text_;
-  const NewValue& value_;
-  std::string replaced_;
-  size_t at_ = 0;
-  size_t number_ = 0;
-};
-
 // Replaces each match in the text by the result of `value`, which gets the match's number. The
 // markers at the places of `media` stay as they are; the places move with them.
-void ReplaceMatches(const RE2& pattern, const NewValue& value, std::string* text,
+void ReplaceMatches(const VolatileMatcher& matcher, const NewValue& value, std::string* text,
                     MarkedMedia* media) {
-  Replacer replacer(pattern, *text, value);
-  for (MarkedMedium& marked : *media) {
-    replacer.Replace(marked.begin);
-    marked.begin = replacer.replaced_bytes();
-    replacer.Keep(marked.end);
-    marked.end = replacer.replaced_bytes();
+  const std::vector<TextRange> ranges = matcher.Find(*text, *media);
+  if (ranges.empty()) return;
+  std::vector<std::string> values;
+  for (const TextRange& range : ranges) {
+    values.push_back(value(values.size(), text->substr(range.begin, range.end - range.begin)));
   }
-  replacer.Replace(text->size());
-  *text = replacer.Take();
+  ReplaceRanges(ranges, values, text, media);
 }
 
 }  // namespace
 
 class VolatileText::Impl {
  public:
-  Impl(std::vector<std::string> patterns, std::vector<std::unique_ptr<RE2>> compiled,
-       size_t bytes_max)
+  Impl(std::vector<std::string> patterns, std::vector<VolatileMatcher> compiled, size_t bytes_max)
       : patterns_(std::move(patterns)), compiled_(std::move(compiled)), bytes_max_(bytes_max) {}
 
   const std::vector<std::string>& patterns() const { return patterns_; }
@@ -119,7 +72,7 @@ class VolatileText::Impl {
           ++changed;
           return first->second;
         };
-        ReplaceMatches(*compiled_[p], value, &message.content, &message.media);
+        ReplaceMatches(compiled_[p], value, &message.content, &message.media);
       }
     }
     Remember(key, std::move(seen));
@@ -148,7 +101,7 @@ class VolatileText::Impl {
         const auto value = [&](size_t, const std::string&) {
           return std::string("\0", 1) + std::to_string(p);
         };
-        ReplaceMatches(*compiled_[p], value, &text, &media);
+        ReplaceMatches(compiled_[p], value, &text, &media);
       }
       key = HashMix(key, Hash64(text, static_cast<uint64_t>(message.role)));
       if (message.role == Role::kUser) break;
@@ -189,7 +142,7 @@ class VolatileText::Impl {
   }
 
   const std::vector<std::string> patterns_;
-  const std::vector<std::unique_ptr<RE2>> compiled_;
+  const std::vector<VolatileMatcher> compiled_;
   const size_t bytes_max_;
   mutable Mutex mutex_;
   std::list<Known> list_ GUARDED_BY(mutex_);  // last used first
@@ -200,36 +153,14 @@ class VolatileText::Impl {
 Result<std::unique_ptr<VolatileText>> VolatileText::Make(std::vector<std::string> patterns,
                                                          size_t bytes_max) {
   patterns = WithBuiltinPatterns(patterns);
-  std::vector<std::unique_ptr<RE2>> compiled;
+  std::vector<VolatileMatcher> compiled;
   for (const std::string& pattern : patterns) {
-    RE2::Options options;
-    options.set_log_errors(false);
-    auto expression = std::make_unique<RE2>(pattern, options);
-    if (!expression->ok()) {
-      return Fail(ErrorCode::kInvalidArgument,
-                  "'" + pattern + "' is no regular expression: " + expression->error());
-    }
-    compiled.push_back(std::move(expression));
+    auto matcher = VolatileMatcher::Make(pattern);
+    if (!matcher) return tl::unexpected(matcher.error());
+    compiled.push_back(*std::move(matcher));
   }
   return std::unique_ptr<VolatileText>(new VolatileText(
       std::make_unique<Impl>(std::move(patterns), std::move(compiled), bytes_max)));
-}
-
-bool IsBuiltinVolatile(std::string_view text, size_t offset) {
-  constexpr size_t kLookedAt = 256;
-  const size_t begin = offset - std::min(offset, kLookedAt);
-  const re2::StringPiece around(text.data() + begin,
-                                std::min(text.size() - begin, offset - begin + kLookedAt));
-  for (const std::string& pattern : BuiltinVolatilePatterns()) {
-    const RE2 expression(pattern);
-    re2::StringPiece match;
-    for (size_t from = 0; expression.Match(around, from, around.size(), RE2::UNANCHORED, &match, 1);
-         from = static_cast<size_t>(match.data() - around.data()) + match.size()) {
-      const auto at = static_cast<size_t>(match.data() - text.data());
-      if (at <= offset && offset <= at + match.size()) return true;
-    }
-  }
-  return false;
 }
 
 VolatileText::VolatileText(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

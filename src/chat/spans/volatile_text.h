@@ -6,8 +6,7 @@
 //     turn 1   … Today is Saturday …
 //     turn 9   … Today is Sunday …      ->  … Today is Saturday …
 //
-// The patterns come from the operator and the text from clients, so the regular expressions are
-// RE2's, whose time is linear in the text for every pattern.
+// Patterns are regular expressions of chat/spans/volatile_matcher.h.
 
 #ifndef CAIRN_CHAT_SPANS_VOLATILE_TEXT_H_
 #define CAIRN_CHAT_SPANS_VOLATILE_TEXT_H_
@@ -16,17 +15,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "chat/text/message.h"
 
 namespace cairn {
-
-// Whether a pattern of `--pin-volatile auto` matches a part of `text` that contains byte `offset`
-// or ends there. Any thread.
-bool IsBuiltinVolatile(std::string_view text, size_t offset);
 
 // Thread-safe.
 class VolatileText {

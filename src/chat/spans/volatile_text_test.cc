@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "chat/spans/volatile_matcher.h"
+
 namespace cairn::volatile_text_test {
 namespace {
 

@@ -358,7 +358,7 @@ class ServeRun {
                                           static_cast<double>(options_.responses_ttl_s) * 1000});
     }
     served_.request_log.SetLog(logger_.request_sink());
-    served_.request_log.SetHintLog(logger_.sink());
+    served_.request_log.SetHintLog(logger_.sink(), TellsVolatileLate(options_));
     served_.refusals.SetLog(logger_.sink());
     AddRoutes(http_.get(), &served_);
     if (options_.page) AddPageRoutes(http_.get(), BuiltPage());

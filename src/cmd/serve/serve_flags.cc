@@ -180,6 +180,25 @@ void AddTextFlags(CLI::App* serve, ServeOptions* options) {
       ->group(group);
 }
 
+void AddVolatileFlags(CLI::App* serve, VolatileFlags* flags, const std::string& group) {
+  serve
+      ->add_option("--pin-volatile", flags->pinned,
+                   "Regular expression (RE2) of volatile text in messages, such as a date: a "
+                   "conversation keeps the first value, so that its prefix stays the same. May be "
+                   "repeated. auto: dates and times after words that name them, and <total_tokens>")
+      ->allow_extra_args(false)
+      ->group(group);
+  serve
+      ->add_option("--volatile", flags->values,
+                   "What becomes of dates, clocks, countdowns and random ids that a client changes "
+                   "in the old part of a conversation. late: the prompt keeps what the model has "
+                   "read, and one line behind the newest message tells the newest values. keep: "
+                   "as --pin-volatile auto, nothing is told. off: all stays as it was sent "
+                   "(default: late, and off with --reuse exact)")
+      ->check(CLI::IsMember({"late", "keep", "off"}))
+      ->group(group);
+}
+
 void AddServerFlags(CLI::App* serve, ServeOptions* options) {
   const std::string group = "Server";
   serve
@@ -223,13 +242,7 @@ void AddServerFlags(CLI::App* serve, ServeOptions* options) {
                    "For testing clients: JSON file of rules that fix the answers. The model "
                    "prefills every prompt and samples the answer of the matching rule")
       ->group(group);
-  serve
-      ->add_option("--pin-volatile", options->pin_volatile,
-                   "Regular expression (RE2) of volatile text in messages, such as a date: a "
-                   "conversation keeps the first value, so that its prefix stays the same. May be "
-                   "repeated. auto: dates and times after words that name them, and <total_tokens>")
-      ->allow_extra_args(false)
-      ->group(group);
+  AddVolatileFlags(serve, &options->volatile_text, group);
   serve
       ->add_option("--sse-ping-interval", options->sse_ping_interval_s,
                    "Send a ping on a stream after this many seconds without data (-1: never)")

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "cache/resume.h"
+#include "chat/spans/volatile_patterns.h"
 #include "cmd/serve/adapters/adapter_flags.h"
 #include "cmd/serve/answer_flags.h"
 #include "cmd/serve/base/cache_flags.h"
@@ -14,6 +15,34 @@
 #include "engine/llama/backend/rpc_backend.h"
 
 namespace cairn {
+namespace {
+
+Status SetVolatile(const ServeOptions& options, Policies* policies) {
+  const std::string& values = options.volatile_text.values;
+  const bool exact = policies->reuse == ReuseMode::kExact;
+  const bool changes_values = !values.empty() && values != "off";
+  if (exact && (changes_values || !options.volatile_text.pinned.empty())) {
+    return Fail(ErrorCode::kInvalidArgument,
+                (changes_values ? "--volatile " + values : std::string("--pin-volatile")) +
+                    " makes prompts depend on earlier requests, which --reuse exact excludes; "
+                    "remove one of them");
+  }
+  std::vector<std::string> pinned = options.volatile_text.pinned;
+  if (values == "keep") pinned.emplace_back(kBuiltinVolatile);
+  if (!pinned.empty()) {
+    auto volatile_text = VolatileText::Make(std::move(pinned));
+    if (!volatile_text) {
+      return Fail(volatile_text.error().code, "--pin-volatile: " + volatile_text.error().message);
+    }
+    policies->volatile_text = std::move(*volatile_text);
+  }
+  if (TellsVolatileLate(options)) {
+    policies->late_values = std::make_shared<LateValues>();
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Policies> MakePolicies(const ServeOptions& options) {
   if (options.slots == 0) {
@@ -67,19 +96,13 @@ Result<Policies> MakePolicies(const ServeOptions& options) {
                     std::to_string(llama.ubatch_tokens) +
                     ", so no chunk could be that long; raise --ubatch-size or lower --grid");
   }
-  if (!options.pin_volatile.empty() && options.reuse == "exact") {
-    return Fail(ErrorCode::kInvalidArgument,
-                "--pin-volatile makes prompts depend on earlier requests, which --reuse exact "
-                "excludes; remove one of them");
-  }
-  if (!options.pin_volatile.empty()) {
-    auto volatile_text = VolatileText::Make(options.pin_volatile);
-    if (!volatile_text) {
-      return Fail(volatile_text.error().code, "--pin-volatile: " + volatile_text.error().message);
-    }
-    policies.volatile_text = std::move(*volatile_text);
-  }
+  if (Status good = SetVolatile(options, &policies); !good) return tl::unexpected(good.error());
   return policies;
+}
+
+bool TellsVolatileLate(const ServeOptions& options) {
+  const std::string& values = options.volatile_text.values;
+  return values == "late" || (values.empty() && options.reuse != "exact");
 }
 
 bool KeepsCheckpoints(const ServeOptions& options) {
@@ -109,6 +132,7 @@ ChatServiceOptions ToServiceOptions(const ServeOptions& options, const Policies&
   ChatServiceOptions service;
   service.prompt.canonical.keep_billing_header = options.keep_billing_header;
   service.prompt.volatile_text = policies.volatile_text;
+  service.prompt.late_values = policies.late_values;
   service.prompt.prefill_assistant = options.prefill_assistant;
   service.prompt.cuts_overflow = options.context_overflow == "truncate";
   service.prompt.reasoning_effort = options.reasoning == "off" ? "none" : options.reasoning_effort;

@@ -8,6 +8,7 @@
 #include "api/service/chat_service.h"
 #include "base/provenance.h"
 #include "base/result.h"
+#include "chat/spans/late_values.h"
 #include "chat/spans/volatile_text.h"
 #include "cmd/serve/base/serve_options.h"
 #include "policy/eviction.h"
@@ -21,11 +22,15 @@ struct Policies {
   std::unique_ptr<EvictionPolicy> eviction;
   ReuseMode reuse = ReuseMode::kLive;
   std::shared_ptr<VolatileText> volatile_text;  // null without patterns
+  std::shared_ptr<LateValues> late_values;      // null if none are told late
 };
 
 // Call before anything takes time. kInvalidArgument names the flag, or the two that exclude each
 // other.
 Result<Policies> MakePolicies(const ServeOptions& options);
+
+// Whether values that change in the old part of a conversation are told at its newest message.
+bool TellsVolatileLate(const ServeOptions& options);
 
 // Returns whether there are checkpoints. Without them nothing is cached: the baseline for
 // comparisons.

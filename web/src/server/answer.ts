@@ -2,7 +2,7 @@
 import { call, ServerError } from "./call";
 import { events } from "./events";
 import { chosenModel } from "../state/models";
-import type { Reuse, SentMessage, Timings } from "./types";
+import type { Progress, Reuse, SentMessage, Timings } from "./types";
 
 export interface Delta {
   id?: string;
@@ -11,6 +11,7 @@ export interface Delta {
   finish?: string;
   reuse?: Reuse;
   timings?: Timings;
+  progress?: Progress;
 }
 
 interface Chunk {
@@ -21,6 +22,7 @@ interface Chunk {
   }[];
   timings?: Timings;
   cairn?: Reuse;
+  prompt_progress?: Progress;
   error?: { message?: string; code?: number };
 }
 
@@ -33,6 +35,7 @@ function toDelta(chunk: Chunk): Delta {
   if (choice?.finish_reason) delta.finish = choice.finish_reason;
   if (chunk.timings !== undefined) delta.timings = chunk.timings;
   if (chunk.cairn !== undefined) delta.reuse = chunk.cairn;
+  if (chunk.prompt_progress !== undefined) delta.progress = chunk.prompt_progress;
   return delta;
 }
 
@@ -45,6 +48,7 @@ export async function* answer(
   const body = {
     messages,
     stream: true,
+    return_progress: true,
     stream_options: { include_usage: true },
     cairn: { explain: true },
     ...(chosenModel.value === "" ? {} : { model: chosenModel.value }),

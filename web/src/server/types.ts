@@ -64,6 +64,13 @@ export interface Reuse {
   explanation?: Explanation;
 }
 
+// How far a prompt is prefilled, while it is.
+export interface Progress {
+  total: number; // tokens
+  cache: number; // reused
+  processed: number; // reused or prefilled so far
+}
+
 export interface Timings {
   cache_n: number;
   prompt_n: number;
@@ -95,6 +102,30 @@ export interface ServedRequest {
   generated_ms?: number;
   drafted_tokens?: number; // with speculative decoding
   accepted_tokens?: number;
+}
+
+// Of GET /cairn/doctor.
+export interface DiagnosedCause {
+  cause: string;
+  sentence: string;
+  requests: number;
+  tokens: number;
+  minutes: number;
+  since: number; // seconds since 1970
+  cure: string;
+  example: { request: string; sentence?: string; stored_excerpt?: string; prompt_excerpt?: string };
+}
+
+export interface DiagnosedClient {
+  agent: string;
+  model: string;
+  prompt_tokens: number;
+  reused_tokens: number;
+  prefilled_tokens: number;
+  unavoidable_tokens: number;
+  avoidable_tokens: number;
+  avoidable_minutes: number;
+  causes: DiagnosedCause[];
 }
 
 export interface Tier {

@@ -1,7 +1,7 @@
 // The conversations, stored in the browser. The server stores none: every turn sends the whole
 // conversation.
 import { computed, signal } from "@preact/signals";
-import type { Reuse, SentMessage, Timings } from "../server/types";
+import type { Progress, Reuse, SentMessage, Timings } from "../server/types";
 
 export type TurnState = "waiting" | "answering" | "done" | "stopped" | "failed";
 
@@ -14,6 +14,7 @@ export interface Turn {
   trouble?: string;
   reuse?: Reuse;
   timings?: Timings;
+  progress?: Progress; // while it waits for its first token
   firstMs?: number; // from the click to the first token
 }
 
@@ -36,6 +37,7 @@ function settled(chat: Chat): Chat {
   const turns = chat.turns.map((turn) => {
     const next = { ...turn };
     if (turn.state === "waiting" || turn.state === "answering") next.state = "stopped";
+    delete next.progress;
     if (turn.reuse?.computed_tokens === undefined) delete next.reuse;
     return next;
   });

@@ -2,7 +2,7 @@
 import { effect, signal, untracked } from "@preact/signals";
 import { call, json, modelJson, ServerError } from "../server/call";
 import { byModel, parseMetrics, type Metrics } from "../server/metrics";
-import type { CacheState, ListedModel, ServedRequest, TreeNode, TreePage } from "../server/types";
+import type { CacheState, DiagnosedClient, ListedModel, ServedRequest, TreeNode, TreePage } from "../server/types";
 import { connection, returns } from "./connection";
 import { key, keyWanted } from "./key";
 import { chosenModel, isLoaded, models, takeModels } from "./models";
@@ -12,6 +12,7 @@ export type Told<T> = T | "absent" | null;
 
 export const metrics = signal<Metrics | null>(null);
 export const requests = signal<Told<ServedRequest[]>>(null);
+export const diagnoses = signal<Told<DiagnosedClient[]>>(null);
 export const cache = signal<Told<CacheState>>(null);
 export const tree = signal<Told<TreeNode[]>>(null);
 export const treeIsCut = signal(false);
@@ -81,6 +82,9 @@ export async function refresh(): Promise<void> {
       const path = `/cairn/requests?limit=${kRequests}`;
       return (await modelJson<{ requests: ServedRequest[] }>("GET", path)).requests;
     });
+    await told(diagnoses, async () => {
+      return (await modelJson<{ clients: DiagnosedClient[] }>("GET", "/cairn/doctor")).clients;
+    });
     await told(cache, () => modelJson<CacheState>("GET", "/cairn/cache"));
     await told(tree, readTree);
   }
@@ -91,7 +95,7 @@ export function startPolling(): void {
   // Another server may be another version, and another key or model has another cache.
   effect(() => {
     void [returns.value, key.value, keyWanted.value, chosenModel.value];
-    for (const one of [requests, cache, tree]) one.value = null;
+    for (const one of [requests, diagnoses, cache, tree]) one.value = null;
     model.value = "";
     untracked(() => void refresh());
   });

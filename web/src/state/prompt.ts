@@ -1,6 +1,6 @@
 // The prompt shown in the bar: the messages of one answer and the sources of its tokens.
 import { computed, signal } from "@preact/signals";
-import type { Reuse, SentMessage, Timings } from "../server/types";
+import type { Progress, Reuse, SentMessage, Timings } from "../server/types";
 import { messagesBefore, openChat, type Turn } from "./chats";
 
 // The index of an answer among the turns; null: the newest.
@@ -12,6 +12,7 @@ export interface Prompt {
   answer: Turn;
   reuse: Reuse | null; // null: not known yet
   explained: boolean; // false: made from the timings alone
+  progress: Progress | null; // until it is known
 }
 
 // For servers without explanations.
@@ -29,6 +30,12 @@ function fromTimings(timings: Timings): Reuse {
   };
 }
 
+// What is known while a prompt is prefilled.
+export function fromProgress(progress: Progress): Reuse {
+  const { total, cache } = progress;
+  return fromTimings({ cache_n: cache, prompt_n: total - cache, prompt_ms: 0, predicted_n: 0, predicted_ms: 0 });
+}
+
 export const prompt = computed<Prompt | null>(() => {
   const chat = openChat.value;
   const last = chat.turns.map((turn) => turn.role).lastIndexOf("assistant");
@@ -43,5 +50,6 @@ export const prompt = computed<Prompt | null>(() => {
     answer,
     reuse: answer.reuse ?? timed,
     explained: answer.reuse !== undefined,
+    progress: answer.reuse === undefined && timed === null ? (answer.progress ?? null) : null,
   };
 });

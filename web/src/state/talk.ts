@@ -35,6 +35,7 @@ function withDelta(turn: Turn, delta: Delta, begun: number): Turn {
   if (text) next.state = "answering";
   if (delta.content !== undefined) next.content += delta.content;
   if (delta.reasoning !== undefined) next.reasoning = (next.reasoning ?? "") + delta.reasoning;
+  if (delta.progress !== undefined) next.progress = delta.progress;
   if (delta.timings !== undefined) next.timings = delta.timings;
   if (delta.reuse !== undefined) next.reuse = delta.reuse;
   return next;

@@ -81,6 +81,12 @@ struct KvEventOptions {
   std::string secret_file;  // empty: tokens are published as they are
 };
 
+// Text that clients change without a meaning, or in old text.
+struct VolatileFlags {
+  std::vector<std::string> pinned;  // regular expressions
+  std::string values;               // "keep", "late", "off"; empty: the default
+};
+
 struct ServeOptions {
   LlamaOptions llama;
   SourceOptions source;
@@ -112,8 +118,8 @@ struct ServeOptions {
   std::string chat_template;       // a built-in name, or a template's text
   std::string chat_template_file;  // overrides chat_template
   bool keep_billing_header = false;
-  std::string script_path;                // an AnswerScript; empty if the model answers
-  std::vector<std::string> pin_volatile;  // regular expressions
+  std::string script_path;  // an AnswerScript; empty if the model answers
+  VolatileFlags volatile_text;
 
   // cmd/serve/base/cache_flags.h derives the cache's options from these.
   std::string placement = "auto";
