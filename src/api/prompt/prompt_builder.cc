@@ -383,7 +383,6 @@ ExplainedPrompt PromptBuilder::Explain(PreparedPrompt prompt) const {
   explained.messages = std::move(prompt.messages);
   explained.dropped_messages = prompt.dropped_messages;
   explained.left_out = std::move(prompt.left_out);
-  explained.has_tools = !prompt.tools.empty();
   for (const ClientMark& mark : prompt.shape.marks) {
     explained.marked_tokens = std::max(explained.marked_tokens, mark.position);
   }

@@ -105,6 +105,7 @@ class RequestLog {
   // before any request.
   void SetHintLog(LogSink log, bool tells_late = false) {
     hint_log_ = std::move(log);
+    const MutexLock lock(mutex_);
     hints_.SetTellsLate(tells_late);
   }
   // `engine` outlives the record.
