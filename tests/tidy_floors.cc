@@ -36,7 +36,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
       {"download", {"web", "hub", "."}},
       {"engine",
        {"grammar", "adapters", "embed", ".", "llama/backend", "llama/gguf", "llama/model",
-        "llama/fit", "llama/proof", "llama/state", "llama", "llama/embed", "media"}},
+        "llama/fit", "llama/proof", "llama/state", "llama/mtp", "llama", "llama/embed", "media"}},
       {"http", {"connections", "."}},
       {"jinja", {"value", "run", "builtin", "syntax", "."}},
       {"media", {".", "decode"}},

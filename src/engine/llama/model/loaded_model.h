@@ -21,7 +21,7 @@
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/llama_pointers.h"
 #include "engine/llama/model/media_positions.h"
-#include "engine/llama/mtp/mtp_context.h"
+#include "engine/llama/model/mtp_context.h"
 
 namespace cairn {
 

@@ -27,8 +27,8 @@ struct MtpTrailer {
 };
 
 struct MtpPart {
-  ByteSpan kv = {};   // libllama's bytes; empty: not known
-  ByteSpan row = {};  // the hidden state behind the last token; empty: not known
+  ByteSpan kv = {};     // libllama's bytes; empty: not known
+  ByteSpan row = {};    // the hidden state behind the last token; empty: not known
   size_t position = 0;  // where the row is; of a full state: the first token of the KV
 };
 

@@ -3,8 +3,8 @@
 //
 // For src/engine/llama/ only. Threads: the one that loads the model.
 
-#ifndef CAIRN_ENGINE_LLAMA_MTP_MTP_CONTEXT_H_
-#define CAIRN_ENGINE_LLAMA_MTP_MTP_CONTEXT_H_
+#ifndef CAIRN_ENGINE_LLAMA_MODEL_MTP_CONTEXT_H_
+#define CAIRN_ENGINE_LLAMA_MODEL_MTP_CONTEXT_H_
 
 #include <llama.h>
 
@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "engine/llama/model/llama_pointers.h"
-#include "engine/llama/mtp/mtp_functions.h"
+#include "engine/llama/model/mtp_functions.h"
 
 namespace cairn {
 
@@ -43,4 +43,4 @@ Result<MtpContext> MakeMtpContext(llama_model* model, llama_context* of_model,
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_LLAMA_MTP_MTP_CONTEXT_H_
+#endif  // CAIRN_ENGINE_LLAMA_MODEL_MTP_CONTEXT_H_
