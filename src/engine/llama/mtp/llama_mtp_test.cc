@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/llama/heads/mtp_context.h"
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/model/mtp_context.h"
 #include "testing/engine/llama_fixture.h"
 #include "testing/engine/test_models.h"
 
