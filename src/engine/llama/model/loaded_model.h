@@ -18,10 +18,10 @@
 #include "engine/embed/embedding_architectures.h"
 #include "engine/engine.h"
 #include "engine/llama/gguf/layer_places.h"
+#include "engine/llama/heads/mtp_context.h"
 #include "engine/llama/model/llama_options.h"
 #include "engine/llama/model/llama_pointers.h"
 #include "engine/llama/model/media_positions.h"
-#include "engine/llama/mtp/mtp_context.h"
 
 namespace cairn {
 

@@ -10,15 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "engine/llama/heads/mtp_context.h"
 #include "engine/llama/llama_engine.h"
-#include "engine/llama/mtp/mtp_context.h"
 #include "testing/engine/llama_fixture.h"
 #include "testing/engine/test_models.h"
 
 namespace cairn {
 namespace {
 
-constexpr size_t kPrompt = 150;
+constexpr size_t kPromptTokens = 150;
 constexpr size_t kDrafted = 6;
 
 LlamaOptions WithHeads(const std::string& path, size_t slots = 3) {
@@ -63,11 +63,11 @@ TEST_P(LlamaMtpHeads, ThatAreRightDraftWhatTheModelSays) {
   const auto engine = Load(WithHeads(test::MadeModelWithHead(GetParam(), 1)));
   ASSERT_NE(engine, nullptr);
   ASSERT_NE(engine->mtp_heads(), nullptr);
-  const Tokens prompt = test::RandomPrompt(kPrompt, 1);
+  const Tokens prompt = test::RandomPrompt(kPromptTokens, 1);
   Token next = ReadPrompt(engine.get(), prompt);
   size_t right = 0;
   constexpr size_t kTimes = 40;
-  for (size_t at = kPrompt; at < kPrompt + kTimes; ++at) {
+  for (size_t at = kPromptTokens; at < kPromptTokens + kTimes; ++at) {
     const Tokens draft = engine->mtp_heads()->Draft(0, next, 1, 0);
     ASSERT_EQ(draft.size(), 1U);
     next = Answer(engine.get(), 0, at, next, 1).empty() ? 0 : Likeliest(engine->LogitsOf(0));
@@ -85,16 +85,16 @@ TEST_P(LlamaMtpHeads, ChangeNoTokenOfTheModel) {
   const auto engine = Load(WithHeads(path));
   ASSERT_TRUE(plain != nullptr && engine != nullptr);
   EXPECT_EQ(plain->mtp_heads(), nullptr);
-  const Tokens prompt = test::RandomPrompt(kPrompt, 2);
+  const Tokens prompt = test::RandomPrompt(kPromptTokens, 2);
   Token next = ReadPrompt(engine.get(), prompt);
   const Token expected_next = ReadPrompt(plain.get(), prompt);
   ASSERT_EQ(next, expected_next);
-  const Tokens expected = Answer(plain.get(), 0, kPrompt, next, 60);
+  const Tokens expected = Answer(plain.get(), 0, kPromptTokens, next, 60);
   Tokens answer;
   while (answer.size() < 60) {
     engine->mtp_heads()->Draft(0, next, kDrafted, 0);
     answer.push_back(next);
-    Answer(engine.get(), 0, kPrompt + answer.size() - 1, next, 1);
+    Answer(engine.get(), 0, kPromptTokens + answer.size() - 1, next, 1);
     next = Likeliest(engine->LogitsOf(0));
   }
   EXPECT_EQ(answer, expected);
@@ -107,10 +107,10 @@ TEST_P(LlamaMtpHeads, KnowARestoredTextAsIfItHadNotGone) {
   const std::string path = test::MadeModelWithHead(GetParam());
   const auto engine = Load(WithHeads(path));
   ASSERT_NE(engine, nullptr);
-  const Tokens prompt = test::RandomPrompt(kPrompt, 3);
+  const Tokens prompt = test::RandomPrompt(kPromptTokens, 3);
   const Token next = ReadPrompt(engine.get(), prompt);
-  const Tokens answer = Answer(engine.get(), 0, kPrompt, next, 10);
-  const size_t end = kPrompt + 10;
+  const Tokens answer = Answer(engine.get(), 0, kPromptTokens, next, 10);
+  const size_t end = kPromptTokens + 10;
   Bytes snapshot;
   if (engine->traits().NeedsSnapshots()) snapshot = *engine->TakeSnapshot(0);
   const Bytes front = *engine->TakeSegment(0, 0, 64);
@@ -138,18 +138,18 @@ TEST_P(LlamaMtpHeads, KnowARestoredTextAsIfItHadNotGone) {
 TEST_P(LlamaMtpHeads, KnowTheTextThatIsLeftAfterTokensWereDropped) {
   const auto engine = Load(WithHeads(test::MadeModelWithHead(GetParam())));
   ASSERT_NE(engine, nullptr);
-  const Tokens prompt = test::RandomPrompt(kPrompt, 4);
+  const Tokens prompt = test::RandomPrompt(kPromptTokens, 4);
   ReadPrompt(engine.get(), prompt);
   const Bytes snapshot = engine->traits().NeedsSnapshots() ? *engine->TakeSnapshot(0) : Bytes();
   // A draft that reads a prompt's end may differ in last bits from one that has nothing to read.
   engine->mtp_heads()->Draft(0, 'H', 1, 0);
   const Tokens expected = engine->mtp_heads()->Draft(0, 'H', kDrafted, 0);
-  Answer(engine.get(), 0, kPrompt, 'X', 8);
+  Answer(engine.get(), 0, kPromptTokens, 'X', 8);
   if (engine->traits().NeedsSnapshots()) {
-    ASSERT_TRUE(engine->Restore(0, kPrompt, snapshot).has_value());
+    ASSERT_TRUE(engine->Restore(0, kPromptTokens, snapshot).has_value());
     EXPECT_EQ(engine->mtp_heads()->Draft(0, 'H', kDrafted, 0), expected);
   } else {
-    ASSERT_TRUE(engine->Truncate(0, kPrompt).has_value());
+    ASSERT_TRUE(engine->Truncate(0, kPromptTokens).has_value());
     EXPECT_EQ(engine->mtp_heads()->Draft(0, 'H', kDrafted, 0), expected);
     ASSERT_TRUE(engine->Truncate(0, 40).has_value());
     EXPECT_EQ(engine->mtp_heads()->KnownTokens(0), 40U);
@@ -163,7 +163,7 @@ TEST_P(LlamaMtpHeads, BeginAgainWhereAStateHoldsNothingOfThem) {
   const std::string path = test::MadeModelWithHead(GetParam());
   const auto engine = Load(WithHeads(path));
   ASSERT_NE(engine, nullptr);
-  const Tokens prompt = test::RandomPrompt(kPrompt, 5);
+  const Tokens prompt = test::RandomPrompt(kPromptTokens, 5);
   const Token next = ReadPrompt(engine.get(), prompt);
   const auto model_only = [](const Bytes& bytes) {
     const ByteSpan model = SplitOffMtpPart(bytes).model;
@@ -171,16 +171,16 @@ TEST_P(LlamaMtpHeads, BeginAgainWhereAStateHoldsNothingOfThem) {
   };
   const Bytes snapshot =
       engine->traits().NeedsSnapshots() ? model_only(*engine->TakeSnapshot(0)) : Bytes();
-  const Bytes segment = model_only(*engine->TakeSegment(0, 0, kPrompt));
-  const SegmentPart part = {0, kPrompt, segment};
-  ASSERT_TRUE(engine->Assemble(1, 0, {&part, 1}, kPrompt, snapshot).has_value());
+  const Bytes segment = model_only(*engine->TakeSegment(0, 0, kPromptTokens));
+  const SegmentPart part = {0, kPromptTokens, segment};
+  ASSERT_TRUE(engine->Assemble(1, 0, {&part, 1}, kPromptTokens, snapshot).has_value());
   EXPECT_EQ(engine->mtp_heads()->KnownTokens(1), 0U);
-  const Tokens expected = Answer(engine.get(), 0, kPrompt, next, 20);
+  const Tokens expected = Answer(engine.get(), 0, kPromptTokens, next, 20);
   Tokens answer;
   for (Token token = next; answer.size() < 20;) {
     EXPECT_EQ(engine->mtp_heads()->Draft(1, token, 3, 0).size(), 3U);
     answer.push_back(token);
-    Answer(engine.get(), 1, kPrompt + answer.size() - 1, token, 1);
+    Answer(engine.get(), 1, kPromptTokens + answer.size() - 1, token, 1);
     token = Likeliest(engine->LogitsOf(0));
   }
   EXPECT_EQ(answer, expected);
@@ -192,7 +192,7 @@ TEST_P(LlamaMtpHeads, SleepAndWakeWithTheModel) {
   options.may_sleep = true;
   const auto engine = Load(options);
   ASSERT_NE(engine, nullptr);
-  const Tokens prompt = test::RandomPrompt(kPrompt, 6);
+  const Tokens prompt = test::RandomPrompt(kPromptTokens, 6);
   ReadPrompt(engine.get(), prompt);
   const Tokens expected = engine->mtp_heads()->Draft(0, 'H', kDrafted, 0);
   ASSERT_TRUE(engine->Sleep().has_value());
@@ -206,7 +206,7 @@ TEST_P(LlamaMtpHeads, SleepAndWakeWithTheModel) {
 TEST(MtpHeads, StopAtATokenOfLittleProbability) {
   const auto engine = Load(WithHeads(test::MadeModelWithHead("qwen35")));
   ASSERT_NE(engine, nullptr);
-  ReadPrompt(engine.get(), test::RandomPrompt(kPrompt, 7));
+  ReadPrompt(engine.get(), test::RandomPrompt(kPromptTokens, 7));
   EXPECT_TRUE(engine->mtp_heads()->Draft(0, 'H', kDrafted, 0.999).empty());
   EXPECT_EQ(engine->mtp_heads()->Draft(0, 'H', kDrafted, 0).size(), kDrafted);
 }

@@ -1,4 +1,4 @@
-#include "engine/llama/mtp/mtp_context.h"
+#include "engine/llama/heads/mtp_context.h"
 
 #include <gguf.h>
 

@@ -3,19 +3,19 @@
 //
 // For src/engine/llama/ only. Threads: the one that loads the model.
 
-#ifndef CAIRN_ENGINE_LLAMA_MTP_MTP_CONTEXT_H_
-#define CAIRN_ENGINE_LLAMA_MTP_MTP_CONTEXT_H_
+#ifndef CAIRN_ENGINE_LLAMA_HEADS_MTP_CONTEXT_H_
+#define CAIRN_ENGINE_LLAMA_HEADS_MTP_CONTEXT_H_
 
 #include <llama.h>
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "engine/llama/model/llama_pointers.h"
-#include "engine/llama/mtp/mtp_functions.h"
+#include "engine/llama/heads/mtp_functions.h"
 
 namespace cairn {
 
@@ -30,8 +30,11 @@ const std::vector<std::string_view>& ArchitecturesWithTriedMtp();
 // test tries.
 Status CheckMtpHeads(const std::string& model_path, bool only_tried);
 
+struct MtpContextDeleter {
+  void operator()(llama_context* context) const { llama_free(context); }
+};
 struct MtpContext {
-  LlamaContextPtr context;  // nullptr: there are no heads
+  std::unique_ptr<llama_context, MtpContextDeleter> context;  // nullptr: there are no heads
   MtpFunctions functions;
   size_t slots = 0;  // the sequence of this number is for taking and setting ranges
 };
@@ -43,4 +46,4 @@ Result<MtpContext> MakeMtpContext(llama_model* model, llama_context* of_model,
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_LLAMA_MTP_MTP_CONTEXT_H_
+#endif  // CAIRN_ENGINE_LLAMA_HEADS_MTP_CONTEXT_H_

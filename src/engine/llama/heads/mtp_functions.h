@@ -9,8 +9,8 @@
 //
 // For src/engine/llama/ only.
 
-#ifndef CAIRN_ENGINE_LLAMA_MTP_MTP_FUNCTIONS_H_
-#define CAIRN_ENGINE_LLAMA_MTP_MTP_FUNCTIONS_H_
+#ifndef CAIRN_ENGINE_LLAMA_HEADS_MTP_FUNCTIONS_H_
+#define CAIRN_ENGINE_LLAMA_HEADS_MTP_FUNCTIONS_H_
 
 #include <llama.h>
 
@@ -44,4 +44,4 @@ Result<MtpFunctions> FindMangled(std::string_view version,
 
 }  // namespace cairn
 
-#endif  // CAIRN_ENGINE_LLAMA_MTP_MTP_FUNCTIONS_H_
+#endif  // CAIRN_ENGINE_LLAMA_HEADS_MTP_FUNCTIONS_H_

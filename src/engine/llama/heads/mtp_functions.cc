@@ -1,4 +1,4 @@
-#include "engine/llama/mtp/mtp_functions.h"
+#include "engine/llama/heads/mtp_functions.h"
 
 #include <dlfcn.h>
 
