@@ -199,7 +199,9 @@ TEST_P(LlamaMtpDrafts, AnswersWithDraftsAreThoseWithout) {
     ExpectTheSameAnswers(&plain, &drafted);
     const DraftStats drafts = OfHeads(drafted);
     EXPECT_GT(drafts.drafted_tokens, 500u);
-    if (GetParam().right >= 0) EXPECT_GT(drafts.accepted_tokens, drafts.drafted_tokens / 5);
+    // Behind a draft's first token the head goes by its own hidden states, which are worse.
+    const size_t parts = tokens_max == 2 ? 5 : 10;
+    if (GetParam().right >= 0) EXPECT_GT(drafts.accepted_tokens, drafts.drafted_tokens / parts);
   }
 }
 

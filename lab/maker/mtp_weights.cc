@@ -10,12 +10,12 @@
 namespace cairn {
 namespace {
 
-// What the layers of a model whose head is right add, against that of a usual one: enough that
+// The share that the layers of a model whose head is right add, against a usual one: enough that
 // answers are no plain cycles, too little to change most letters.
 constexpr float kDamped = 0.05F;
 constexpr size_t kLetters = 26;
 
-// What a layer adds to the hidden state passes through one of these.
+// A layer adds to the hidden state through one of these.
 bool LeavesTheLayer(std::string_view tensor) {
   constexpr std::array<std::string_view, 3> kLast = {"attn_output.", "ssm_out.", "ffn_down"};
   return std::any_of(kLast.begin(), kLast.end(),

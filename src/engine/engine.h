@@ -121,6 +121,8 @@ struct ModelInfo {
   size_t embedding_size = 0;
   uint64_t parameters = 0;
   uint64_t size_bytes = 0;
+  // A line for people: which device holds how much of the model.
+  std::string devices_text = {};
 };
 
 // The steps of sampling whose order can be chosen; see SamplingParams::order.

@@ -141,7 +141,7 @@ class ServeRun {
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();
     MakeService(*policies);
-    logger_->info("{}", engine_->devices_text());
+    logger_->info("{}", engine_->info().devices_text);
     LogCacheBudget(logger_, options_, disk_);
     LogModelFacts(logger_, *engine_, options_, served_.model.reuse, scheduling.message_starts);
     BeginService();

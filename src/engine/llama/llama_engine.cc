@@ -98,11 +98,20 @@ struct LlamaEngine::Parts {
     return std::min(loaded.context_cells(), all);
   }
 
+  // Assemble without the KV of the heads.
+  Status Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> wanted, size_t position,
+                  std::optional<ByteSpan> snapshot) {
+    if (!traits.one_buffer) {
+      return spliced_segments.Assemble(seq, keep, wanted, position, snapshot.value_or(ByteSpan()));
+    }
+    return segments.Assemble(seq, keep, wanted, position, snapshot);
+  }
+
   const LlamaOptions options;
   const ModelKinds kinds;
   LoadedModel loaded;
   const LlamaVocabulary vocabulary;
-  const ModelInfo info;
+  ModelInfo info;
   MemoryTraits traits;
   LlamaSequences sequences;
   LlamaSegments segments;
@@ -111,7 +120,6 @@ struct LlamaEngine::Parts {
   LlamaIdentity identity;
   LlamaAdapters adapters{&loaded};
   LlamaMtp mtp{&loaded};
-  std::string devices_text;     // at load
   std::string loaded_identity;  // the identity's text at load, if the model may be unloaded
   DrySamplers dry_samplers;
   KeptGrammarStates grammars;
@@ -142,9 +150,9 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
       std::make_unique<Parts>(std::move(*loaded), std::move(*vocabulary), options, kinds)));
   Parts& parts = *engine->parts_;
   llama_set_abort_callback(parts.loaded.context(), DecodesStop, static_cast<Engine*>(engine.get()));
-  parts.devices_text = DevicesText(gpus, ListGpus(options.devices), options.gpu_layers,
-                                   static_cast<size_t>(llama_model_n_layer(parts.loaded.model())),
-                                   parts.loaded.layer_places());
+  parts.info.devices_text = DevicesText(
+      gpus, ListGpus(options.devices), options.gpu_layers,
+      static_cast<size_t>(llama_model_n_layer(parts.loaded.model())), parts.loaded.layer_places());
   KeepRpcWorkersAlive(options.rpc_workers);
   TraitsProbe probe({&parts.loaded, &parts.info, &parts.sequences, &parts.segments,
                      &parts.spliced_segments, &parts.full_states, &parts.identity},
@@ -203,10 +211,6 @@ Result<std::string> LlamaEngine::StateIdentity() const {
 
 Result<std::string> LlamaEngine::GridFacts() const {
   return parts_->identity.GridFacts();
-}
-
-const std::string& LlamaEngine::devices_text() const {
-  return parts_->devices_text;
 }
 
 llama_model* LlamaEngine::model() const {
@@ -312,7 +316,7 @@ Result<Bytes> LlamaEngine::TakeSegment(SeqId seq, size_t begin, size_t end) {
 
 Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
                              size_t position, std::optional<ByteSpan> snapshot) {
-  if (!parts_->mtp.on()) return AssembleModel(seq, keep, parts, position, snapshot);
+  if (!parts_->mtp.on()) return parts_->Assemble(seq, keep, parts, position, snapshot);
   // Each part goes to the model and to the heads when it is loaded.
   parts_->mtp.CutTo(seq, keep);
   std::vector<SegmentPart> of_model(parts.begin(), parts.end());
@@ -329,19 +333,10 @@ Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart
   }
   const SplitState end = SplitOffMtpPart(snapshot.value_or(ByteSpan()));
   const auto of_end = snapshot ? std::optional(end.model) : std::nullopt;
-  Status assembled = AssembleModel(seq, keep, of_model, position, of_end);
+  Status assembled = parts_->Assemble(seq, keep, of_model, position, of_end);
   if (!assembled) parts_->mtp.CutTo(seq, 0);
   if (assembled && !end.heads.row.empty()) parts_->mtp.SetRow(seq, position, end.heads.row);
   return assembled;
-}
-
-Status LlamaEngine::AssembleModel(SeqId seq, size_t keep, std::span<const SegmentPart> parts,
-                                  size_t position, std::optional<ByteSpan> snapshot) {
-  if (!parts_->traits.one_buffer) {
-    return parts_->spliced_segments.Assemble(seq, keep, parts, position,
-                                             snapshot.value_or(ByteSpan()));
-  }
-  return parts_->segments.Assemble(seq, keep, parts, position, snapshot);
 }
 
 Status LlamaEngine::Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) {

@@ -46,8 +46,6 @@ class LlamaEngine final : public Engine {
   Result<std::string> StateIdentity() const override;
   // See LlamaIdentity::GridFacts.
   Result<std::string> GridFacts() const;
-  // Returns a line for people: which device holds how much of the model; see ModelDevices.
-  const std::string& devices_text() const;
   // For contexts besides the engine's own, which must not outlive the engine. nullptr while the
   // model is unloaded; after Wake it is another pointer.
   llama_model* model() const;
@@ -89,10 +87,6 @@ class LlamaEngine final : public Engine {
   struct Parts;
 
   explicit LlamaEngine(std::unique_ptr<Parts> parts);
-
-  // Assemble without what the heads know.
-  Status AssembleModel(SeqId seq, size_t keep, std::span<const SegmentPart> parts, size_t position,
-                       std::optional<ByteSpan> snapshot);
 
   const std::unique_ptr<Parts> parts_;
 };

@@ -12,8 +12,9 @@ namespace cairn {
 
 namespace {
 
-// What one draft changes in what later answers expect of its source, and what one that was not
-// worth verifying gives back, so that the source is tried again in another kind of text.
+// How much one draft changes the acceptance that later answers expect of its source, and how much
+// one that was not worth verifying gives back, so that the source is tried again in another kind of
+// text.
 constexpr double kNewShare = 0.02;
 constexpr double kForgottenShare = 0.001;
 

@@ -17,7 +17,7 @@ namespace {
 // those of all.
 constexpr uint32_t kUbatchTokens = 128;
 
-std::string TextOf(const gguf_context* gguf, const std::string& key) {
+std::string TextValue(const gguf_context* gguf, const std::string& key) {
   const int64_t id = gguf_find_key(gguf, key.c_str());
   const bool is_text = id >= 0 && gguf_get_kv_type(gguf, id) == GGUF_TYPE_STRING;
   return is_text ? gguf_get_val_str(gguf, id) : "";
@@ -54,7 +54,7 @@ Status CheckMtpHeads(const std::string& model_path, bool only_tried) {
   const auto files = OpenGgufFiles(model_path);
   if (!files) return tl::unexpected(files.error());
   const gguf_context* const gguf = files->front().gguf.get();
-  const std::string architecture = TextOf(gguf, "general.architecture");
+  const std::string architecture = TextValue(gguf, "general.architecture");
   const auto number = [&](const char* key) { return NumberOf(gguf, architecture + "." + key); };
   const auto refuse = [](const std::string& why) { return Fail(ErrorCode::kUnsupported, why); };
   const uint32_t heads = number("nextn_predict_layers");

@@ -149,7 +149,7 @@ std::vector<LlamaMtp::Drafting> LlamaMtp::BeginDrafts(std::span<const Wish> wish
     const Wish& wish = wishes[i];
     const size_t base = At(wish.seq).known_end();
     if (base == 0 || wish.tokens_max == 0) continue;
-    // What does not fit beside a token of each other answer is read before.
+    // Tokens that do not fit beside one of each other answer are read before.
     const size_t room = batch_max - std::min(batch_max, batched + wishes.size() - i);
     if (At(wish.seq).unread.size() > room && !Read(wish.seq)) continue;
     const Sequence& sequence = At(wish.seq);

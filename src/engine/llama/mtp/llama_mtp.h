@@ -60,7 +60,7 @@ class LlamaMtp final : public MtpHeads {
 
   // The row behind the last token of `seq`, which holds `position` tokens; empty if not known.
   ByteSpan RowAt(SeqId seq, size_t position) const;
-  // What the heads know of [begin, end); empty if they do not know all of it.
+  // The KV that the heads have of [begin, end); empty if they do not know all of it.
   Result<Bytes> TakeKv(SeqId seq, size_t begin, size_t end);
   // The first token that the heads know of `seq`.
   size_t KnownFrom(SeqId seq) const;
