@@ -114,7 +114,7 @@ sources() {
 # The compile commands name them where clang builds with precompiled headers.
 build_precompiled() {
   if grep -qs '^CAIRN_PRECOMPILED:.*=ON' build/CMakeCache.txt; then
-    ninja -C build cairn_precompiled_{library,server,test,server_test} >/dev/null
+    ninja -C build cairn_precompiled_{library,server,sched,test,server_test} >/dev/null
   fi
 }
 

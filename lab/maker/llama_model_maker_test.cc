@@ -215,7 +215,7 @@ TEST_F(LlamaModelMaker, EachMemoryClassIsThere) {
   }
 }
 
-TEST_F(LlamaModelMaker, HeadsAreLoadedWhereTheyAreAskedFor) {
+TEST_F(LlamaModelMaker, ModelsWithHeadsLoadWithAndWithoutThem) {
   for (const std::string& name : KnownArchitecturesWithHeads()) {
     for (const float right : {-1.0F, 0.5F, 1.0F}) {
       SCOPED_TRACE(name + " " + std::to_string(right));
@@ -230,7 +230,6 @@ TEST_F(LlamaModelMaker, HeadsAreLoadedWhereTheyAreAskedFor) {
       const LlamaModelPtr with(llama_model_load_from_file(Path("m.gguf").c_str(), params));
       ASSERT_TRUE(without != nullptr && with != nullptr);
       EXPECT_EQ(llama_model_n_layer_nextn(with.get()), 1);
-      EXPECT_GT(llama_model_size(with.get()), llama_model_size(without.get()));
     }
   }
 }
