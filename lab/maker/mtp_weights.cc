@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "base/white_space.h"
@@ -39,7 +40,8 @@ std::vector<float> ExchangedOutput(const ModelShape& shape, size_t row_size, siz
   const std::vector<float> output =
       MakeWeights(shape.architecture, "output.weight", row_size, rows, shape.seed);
   std::vector<float> weights = output;
-  const auto right = static_cast<size_t>(shape.mtp_right * static_cast<float>(kLetters) + 0.5F);
+  const auto right =
+      static_cast<size_t>(std::lround(shape.mtp_right * static_cast<float>(kLetters)));
   for (size_t letter = right; letter < kLetters; ++letter) {
     const size_t upper = ('A' + letter) * row_size;
     const size_t lower = ('a' + letter) * row_size;

@@ -283,7 +283,7 @@ class LateValues::Request {
   // Returns a value as a reminder names it.
   std::string Named(ValuePlace place) const {
     const FoundValue& value = found_[place.first][place.second];
-    const std::string sent = OnOneLine(Sent(place));
+    std::string sent = OnOneLine(Sent(place));
     if (value.announced) return sent;
     const std::string_view lead = LeadOf(messages_[place.first].content, value.range.begin);
     if (!lead.empty()) return OnOneLine(std::string(lead) + std::string(Sent(place)));

@@ -29,15 +29,15 @@ std::vector<std::string> BuiltinVolatilePatterns() {
 std::vector<std::string> UnannouncedVolatilePatterns() {
   return {
       // 2026-11-23, 2026-11-23T10:04:05.123Z, 2026/11/23 10:04
-      "\\b\\d{4}[-/]\\d\\d[-/]\\d\\d(?:[T ]\\d\\d:\\d\\d(?::\\d\\d(?:[.,]\\d+)?)?"
-      "(?: ?(?:Z|UTC|GMT|[+-]\\d\\d:?\\d\\d))?)?\\b",
+      ("\\b\\d{4}[-/]\\d\\d[-/]\\d\\d(?:[T ]\\d\\d:\\d\\d(?::\\d\\d(?:[.,]\\d+)?)?"
+       "(?: ?(?:Z|UTC|GMT|[+-]\\d\\d:?\\d\\d))?)?\\b"),
       // 11/23/2026, 23.11.2026, 10:04, 10:04:05 PM
       "\\b\\d{1,2}[/.]\\d{1,2}[/.]\\d{4}\\b", "\\b\\d{1,2}:\\d\\d(?::\\d\\d)?(?: ?[AaPp][Mm])?\\b",
       // Seconds or milliseconds since 1970, of this decade or so.
       "\\b1[6-9]\\d{8}(?:\\d{3})?\\b",
       // 181,204 tokens left
-      "(?i)\\b\\d[\\d,.]* ?(?:%|(?:tokens?|steps?|turns?|messages?|requests?|seconds?|minutes?)) "
-      "(?:left|remaining)\\b",
+      ("(?i)\\b\\d[\\d,.]* ?(?:%|(?:tokens?|steps?|turns?|messages?|requests?|seconds?|minutes?)) "
+       "(?:left|remaining)\\b"),
       // A UUID, and other ids of 16 hexadecimal digits or more, perhaps behind ses_ or the like.
       "(?i)\\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\\b", "(?i)(?:\\b|_)[0-9a-f]{16,64}\\b"};
 }
