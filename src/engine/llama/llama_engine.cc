@@ -322,7 +322,7 @@ Status LlamaEngine::Assemble(SeqId seq, size_t keep, std::span<const SegmentPart
   std::vector<SegmentPart> of_model(parts.begin(), parts.end());
   for (size_t i = 0; i < parts.size(); ++i) {
     of_model[i].load = [this, seq, part = &parts[i]]() -> Result<ByteSpan> {
-      const auto bytes = part->Load();
+      auto bytes = part->Load();
       if (!bytes) return bytes;
       const SplitState split = SplitOffMtpPart(*bytes);
       parts_->mtp.SetKv(seq, part->begin, part->end, split.heads.kv);
