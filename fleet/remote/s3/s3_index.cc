@@ -69,7 +69,7 @@ class S3Index final : public RemoteIndex {
         const Status tried = TryWork([&] { listed = ListOne(keys[i], &all[i], deadline); });
         if (listed && tried) continue;
         const MutexLock lock(mutex);
-        failed = tried ? std::move(listed) : tried;
+        failed = tried ? listed : tried;
         next = keys.size();
       }
     };

@@ -78,7 +78,7 @@ struct LearnedSyntax {
   ValueEdge other_close;
 
  private:
-  void AddStart(const std::string& text);
+  void AddStart(const std::string& opening);
   void AddRespelledStart();
   void FindEnds(const std::string& call_close);
   void FindAlternatives();

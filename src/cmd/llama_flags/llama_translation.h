@@ -42,7 +42,7 @@ struct LlamaMeaning {
 };
 
 // kInvalidArgument: the value is wrong, or the flag is refused; the message names the spelling.
-Result<LlamaMeaning> TranslateLlamaFlag(const LlamaUse& use);
+Result<LlamaMeaning> TranslateLlamaFlag(const LlamaUse& given);
 
 // Returns what a word says that stands for yes or no: on, true, enabled, 1, …; nullopt for others.
 std::optional<bool> ParseSwitchWord(std::string_view word);
