@@ -8,29 +8,14 @@
 #include <cstdio>
 #include <thread>
 
+#include "cmd/lib/server_client.h"
 #include "cmd/top_view.h"
-#include "http/http_client.h"
 
 namespace cairn {
 namespace {
 
-constexpr int kTimeoutMs = 5000;
 // Moves the cursor to the top left and clears the screen.
 constexpr const char* kFromTheTop = "\x1b[H\x1b[2J";
-
-Result<std::string> BodyOf(const HttpClient& client, const std::string& path) {
-  auto reply = client.Get(path);
-  if (!reply) return tl::unexpected(reply.error());
-  if (reply->status == 401) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "the server requires an API key; give it with --api-key");
-  }
-  if (reply->status != 200) {
-    return Fail(ErrorCode::kUnavailable,
-                client.url() + path + " answered with status " + std::to_string(reply->status));
-  }
-  return std::move(reply->body);
-}
 
 Result<std::string> Screen(const HttpClient& client) {
   const auto cache = BodyOf(client, "/cairn/cache");
@@ -62,12 +47,7 @@ CLI::App* AddTop(CLI::App* app, TopOptions* options) {
 }
 
 int RunTop(const TopOptions& options) {
-  HttpClientOptions http;
-  http.timeout_ms = kTimeoutMs;
-  if (!options.api_key.empty()) {
-    http.headers.emplace_back("Authorization", "Bearer " + options.api_key);
-  }
-  const HttpClient client(options.url, http);
+  const HttpClient client = ServerClient(options.url, options.api_key);
   const bool refreshes = !options.once && isatty(STDOUT_FILENO) != 0;
   while (true) {
     const auto screen = Screen(client);

@@ -5,32 +5,15 @@
 
 #include "cmd/doctor/doctor_trace.h"
 #include "cmd/doctor/doctor_view.h"
-#include "http/http_client.h"
+#include "cmd/lib/server_client.h"
 
 namespace cairn {
 namespace {
 
-constexpr int kDoctorTimeoutMs = 5000;
-
 Result<std::string> OfServer(const DoctorOptions& options) {
-  HttpClientOptions http;
-  http.timeout_ms = kDoctorTimeoutMs;
-  if (!options.api_key.empty()) {
-    http.headers.emplace_back("Authorization", "Bearer " + options.api_key);
-  }
-  const HttpClient client(options.url, http);
-  auto reply = client.Get("/cairn/doctor?hours=" + std::to_string(options.hours));
-  if (!reply) return tl::unexpected(reply.error());
-  if (reply->status == 401) {
-    return Fail(ErrorCode::kInvalidArgument,
-                "the server requires an API key; give it with --api-key");
-  }
-  if (reply->status != 200) {
-    return Fail(ErrorCode::kUnavailable, options.url + "/cairn/doctor answered with status " +
-                                             std::to_string(reply->status) +
-                                             "; is it a Cairn server of this version?");
-  }
-  return std::move(reply->body);
+  return BodyOf(ServerClient(options.url, options.api_key),
+                "/cairn/doctor?hours=" + std::to_string(options.hours),
+                "; is it a Cairn server of this version?");
 }
 
 }  // namespace
