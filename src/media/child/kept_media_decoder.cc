@@ -14,7 +14,10 @@ size_t PixelBytes(const DecodedMedium& decoded) {
 }  // namespace
 
 Result<DecodedMedium> KeptMediaDecoder::Decode(const Medium& medium) {
-  if (auto kept = Take(medium)) return *std::move(kept);
+  {
+    const MutexLock lock(mutex_);
+    if (auto kept = Take(medium.content)) return *std::move(kept);
+  }
   return decoder_->Decode(medium);
 }
 
@@ -29,11 +32,9 @@ size_t KeptMediaDecoder::kept_bytes() const {
   return kept_bytes_;
 }
 
-std::optional<DecodedMedium> KeptMediaDecoder::Take(const Medium& medium) {
-  const MutexLock lock(mutex_);
-  const auto found = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
-    return kept.content == medium.content && kept.decoded.kind == medium.kind;
-  });
+std::optional<DecodedMedium> KeptMediaDecoder::Take(const Bits128& content) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const Kept& kept) { return kept.content == content; });
   if (found == kept_.end()) return std::nullopt;
   DecodedMedium decoded = std::move(found->decoded);
   kept_bytes_ -= found->bytes;
@@ -52,12 +53,7 @@ void KeptMediaDecoder::Keep(const Medium& medium, const DecodedMedium& decoded) 
     return;
   }
   const MutexLock lock(mutex_);
-  const auto same = std::find_if(kept_.begin(), kept_.end(),
-                                 [&](const Kept& kept) { return kept.content == medium.content; });
-  if (same != kept_.end()) {
-    kept_bytes_ -= same->bytes;
-    kept_.erase(same);
-  }
+  Take(medium.content);  // an older copy
   kept_.splice(kept_.begin(), added);
   kept_bytes_ += bytes;
   while (kept_bytes_ > bytes_max_) {

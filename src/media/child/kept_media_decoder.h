@@ -44,7 +44,8 @@ class KeptMediaDecoder final : public MediaDecoder {
     size_t bytes = 0;
   };
 
-  std::optional<DecodedMedium> Take(const Medium& medium);
+  // Takes the copy of the medium with this content away, if there is one.
+  std::optional<DecodedMedium> Take(const Bits128& content) REQUIRES(mutex_);
   void Keep(const Medium& medium, const DecodedMedium& decoded);
 
   const std::unique_ptr<MediaDecoder> decoder_;
