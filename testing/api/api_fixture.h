@@ -20,10 +20,13 @@ namespace cairn {
 class ApiTest : public ::testing::Test {
  protected:
   explicit ApiTest(MemoryClass memory_class = MemoryClass::kHybrid)
-      : engine_(EngineOptions(memory_class)),
+      : ApiTest(EngineOptions(memory_class), nullptr) {}
+  // `clock`: nullptr for the machine's; it must outlive this object.
+  ApiTest(const FakeEngineOptions& options, const Clock* clock)
+      : engine_(options),
         cache_(CacheOptions{}, *MakePlacement("near-end,user-turns"), *MakeEviction("lru"),
                MakeRamStore()),
-        scheduler_(&engine_, &cache_, &clock_, {}),
+        scheduler_(&engine_, &cache_, clock != nullptr ? clock : &clock_, {}),
         template_(*ChatTemplate::Parse(std::string(*BuiltinTemplate("qwen")), "",
                                        engine_.info().eos_text)),
         service_(&engine_, template_.get(), &scheduler_),

@@ -166,6 +166,7 @@ Status FakeEngine::DecodeChunk(SeqId seq, size_t position, TokenSpan tokens,
   CHECK(!tokens.empty() && tokens.size() <= options_.chunk_tokens_max);
   CHECK(std::none_of(tokens.begin(), tokens.end(), IsMediaToken));
   if (Status room = CheckRoom(seq, position, tokens.size()); !room) return room;
+  if (options_.on_chunk) options_.on_chunk(tokens.size());
   Sequence& sequence = Of(seq);
   Extend(&sequence, tokens, each);
   logits_ = {LogitsAt(StateHash(sequence))};

@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -49,6 +50,8 @@ struct FakeEngineOptions {
   uint64_t letters = 26;  // that answers consist of; with fewer, drafts are right more often
   uint64_t seed = 1;
   size_t adapters = 0;  // LoRA adapters, none of which a start applies
+  // Called with the number of tokens of each chunk, so that prefill can move a test's clock.
+  std::function<void(size_t tokens)> on_chunk = {};
 };
 
 // A test may override the vocabulary.

@@ -3,6 +3,7 @@
 
 #include "api/record/doctor.h"
 
+#include <atomic>
 #include <functional>
 
 #include "api/answer/answer_reader.h"
@@ -36,10 +37,25 @@ Tools TwoTools(bool reversed) {
   return Tools::Parse("[" + first + "," + second + "]").value();
 }
 
-// A server that keeps nothing in order for its clients, and what it says.
-class Server final : public ApiTest {
+// A token takes a millisecond: causes are ranked by time, and the machine's is noise here.
+class TokenClock final : public Clock {
  public:
-  Server() : ApiTest(MemoryClass::kAttention) {}
+  double NowMs() const override { return static_cast<double>(tokens_); }
+  void Advance(size_t tokens) { tokens_ += tokens; }
+
+ private:
+  std::atomic<size_t> tokens_ = 0;
+};
+
+// It outlives the engine and the scheduler, which are bases too.
+struct WithTokenClock {
+  TokenClock token_clock;
+};
+
+// A server that keeps nothing in order for its clients, and what it says.
+class Server final : private WithTokenClock, public ApiTest {
+ public:
+  Server() : ApiTest(Timed(&token_clock), &token_clock) {}
   void TestBody() override {}
 
   // Returns the answer.
@@ -66,6 +82,11 @@ class Server final : public ApiTest {
   size_t Prefilled() const { return Report()["clients"][0]["prefilled_tokens"].get<size_t>(); }
 
  private:
+  static FakeEngineOptions Timed(TokenClock* clock) {
+    FakeEngineOptions options = EngineOptions(MemoryClass::kAttention);
+    options.on_chunk = [clock](size_t tokens) { clock->Advance(tokens); };
+    return options;
+  }
   static ChatServiceOptions Plain() {
     ChatServiceOptions options;
     options.prompt.tool_lists_max = 0;
