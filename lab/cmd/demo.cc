@@ -187,14 +187,30 @@ Result<DemoRow> PlayRow(size_t number, const DemoTurn& turn, const ChatMessage& 
   return row;
 }
 
-Result<DemoFigures> PlayAll(const DemoOptions& options, const Progress& progress) {
-  const SteadyClock clock;
-  const double begin_ms = clock.NowMs();
-  const Result<std::string> document = ReadDocument(options.document_path);
-  if (!document) return tl::unexpected<Error>(document.error());
-  const std::vector<DemoTurn> turns = DemoTurns(*document);
-  progress.Done(std::to_string(turns.size()) + " turns over a document of " +
-                WithCommas(document->size()) +
+// Plays all turns on two servers, which it starts, and prints a table.
+Result<std::vector<DemoRow>> PlayTable(const std::string& document, const DemoColumns& columns,
+                                       const Progress& progress, std::array<Side, 2>* sides) {
+  for (Side& side : *sides) {
+    if (const Status started = Start(&side, progress); !started) {
+      return tl::unexpected<Error>(started.error());
+    }
+  }
+  progress.Done(DemoHeading(columns));
+  const ChatMessage system = DemoSystemMessage(document);
+  std::vector<DemoRow> rows;
+  for (const DemoTurn& turn : DemoTurns(document)) {
+    auto row = PlayRow(rows.size() + 1, turn, system, progress, sides);
+    if (!row) return tl::unexpected<Error>(row.error());
+    rows.push_back(*std::move(row));
+  }
+  return rows;
+}
+
+// As Cairn is set up by default, beside one that takes no checkpoints.
+Status PlayDefault(const DemoOptions& options, const std::string& document,
+                   const Progress& progress, DemoFigures* figures) {
+  progress.Done(std::to_string(DemoTurns(document).size()) + " turns over a document of " +
+                WithCommas(document.size()) +
                 " bytes, each with two servers, one after the other: without\ncheckpoints "
                 "(--placement none --cache-disk 0), and as Cairn is set up by default. Both have "
                 "--grid 64,\nso that neither measures while the other plays.\n");
@@ -204,22 +220,47 @@ Result<DemoFigures> PlayAll(const DemoOptions& options, const Progress& progress
   sides[0].argv = ServeCommand(options, {"--placement", "none", "--cache-disk", "0"});
   sides[1].name = "with checkpoints";
   sides[1].argv = ServeCommand(options, {"--cache-dir", folder.path()});
-  for (Side& side : sides) {
-    if (const Status started = Start(&side, progress); !started) {
-      return tl::unexpected<Error>(started.error());
-    }
-  }
+  auto rows = PlayTable(document, {sides[0].name, sides[1].name}, progress, &sides);
+  if (!rows) return tl::unexpected(rows.error());
+  figures->rows = *std::move(rows);
+  AskAboutModel(sides[1].server->url(), figures);
+  return {};
+}
+
+// With --reuse exact, beside one that reuses nothing.
+Status PlayExact(const DemoOptions& options, const std::string& document, const Progress& progress,
+                 DemoFigures* figures) {
+  progress.Done(
+      "\nThe same turns with --reuse exact: on a server without a cache (--no-cache-prompt), and "
+      "on one\nwith it. Its answers are those of the first, to the bit.\n");
+  const TemporaryFolder folder;
+  std::array<Side, 2> sides;
+  sides[0].name = "without a cache";
+  sides[0].argv =
+      ServeCommand(options, {"--reuse", "exact", "--no-cache-prompt", "--cache-disk", "0"});
+  sides[1].name = "--reuse exact";
+  sides[1].argv = ServeCommand(options, {"--reuse", "exact", "--cache-dir", folder.path()});
+  auto rows = PlayTable(document, {sides[0].name, sides[1].name}, progress, &sides);
+  if (!rows) return tl::unexpected(rows.error());
+  figures->exact_rows = *std::move(rows);
+  return {};
+}
+
+Result<DemoFigures> PlayAll(const DemoOptions& options, const Progress& progress) {
+  const SteadyClock clock;
+  const double begin_ms = clock.NowMs();
+  const Result<std::string> document = ReadDocument(options.document_path);
+  if (!document) return tl::unexpected<Error>(document.error());
   DemoFigures figures;
   figures.model = std::filesystem::path(options.model_path).filename().string();
-  AskAboutModel(sides[1].server->url(), &figures);
-  progress.Done(DemoHeading());
-  const ChatMessage system = DemoSystemMessage(*document);
-  for (const DemoTurn& turn : turns) {
-    auto row = PlayRow(figures.rows.size() + 1, turn, system, progress, &sides);
-    if (!row) return tl::unexpected<Error>(row.error());
-    figures.rows.push_back(*std::move(row));
-  }
+  Status played = PlayDefault(options, *document, progress, &figures);
   figures.total_ms = clock.NowMs() - begin_ms;
+  if (played) progress.Done(DemoTotals(figures, progress.terminal()));
+  if (played && options.exact) {
+    played = PlayExact(options, *document, progress, &figures);
+    if (played) progress.Done(DemoExactTotals(figures.exact_rows, progress.terminal()));
+  }
+  if (!played) return tl::unexpected<Error>(played.error());
   return figures;
 }
 
@@ -237,6 +278,8 @@ CLI::App* AddDemo(CLI::App* app, DemoOptions* options) {
       ->capture_default_str();
   demo->add_option("-t,--threads", options->threads, "Threads (default: one a core)")
       ->check(CLI::PositiveNumber);
+  demo->add_flag("!--no-exact", options->exact,
+                 "Leave out the second table, the same turns with --reuse exact");
   demo->add_option("--document", options->document_path,
                    "A text file to talk about (default: a text on cairns)");
   demo->add_option("--json", options->json_path, "Write the figures to this file too");
@@ -250,7 +293,6 @@ int RunDemo(const DemoOptions& options) {
     progress.Now("");
     return PrintError("demo", figures.error().message);
   }
-  progress.Done(DemoTotals(*figures, progress.terminal()));
   if (options.json_path.empty()) return 0;
   std::ofstream file(options.json_path, std::ios::binary);
   file << DemoJson(*figures);

@@ -53,8 +53,10 @@ class DemoTest : public testing::Test {
 
 TEST_F(DemoTest, PrefillsFewerTokensWithCheckpointsOnAHybridModel) {
   MakeModel("qwen35");
+  options_.exact = false;
   ASSERT_EQ(RunDemo(options_), 0);
   const Json figures = Figures();
+  EXPECT_FALSE(figures.contains("exact"));
   ASSERT_TRUE(figures.is_object());
   EXPECT_EQ(figures["model"], "model.gguf");
   EXPECT_EQ(figures["memory"], "hybrid");
@@ -73,6 +75,19 @@ TEST_F(DemoTest, PrefillsFewerTokensWithCheckpointsOnAHybridModel) {
     EXPECT_LT(turn["with"]["prefilled_tokens"], turn["with"]["prompt_tokens"].get<int>() / 2)
         << what;
   }
+}
+
+TEST_F(DemoTest, AnswersWithReuseExactAsAServerWithoutACache) {
+  MakeModel("qwen35");
+  ASSERT_EQ(RunDemo(options_), 0);
+  const Json exact = Figures()["exact"];
+  ASSERT_EQ(exact["turns"].size(), DemoTurns("").size());
+  for (const Json& turn : exact["turns"]) {
+    EXPECT_EQ(turn["same_answer"], true) << turn["what"].text();
+    EXPECT_EQ(turn["without"]["prefilled_tokens"], turn["without"]["prompt_tokens"]);
+  }
+  EXPECT_GT(exact["total"]["without"]["prefilled_tokens"],
+            2 * exact["total"]["with"]["prefilled_tokens"].get<int>());
 }
 
 TEST_F(DemoTest, SaysWhenTheServerDoesNotStart) {

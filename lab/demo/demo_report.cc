@@ -71,22 +71,64 @@ size_t SameAnswers(const std::vector<DemoRow>& rows) {
   }));
 }
 
+std::string SameAnswersText(const std::vector<DemoRow>& rows) {
+  return std::to_string(SameAnswers(rows)) + " of " + std::to_string(rows.size()) +
+         " answers were the same, word for word.";
+}
+
 // The servers cut prompts into different chunks, and one continues from decoded KV where the other
 // prefills it. That changes the last bits of logits, and now and then a token.
-std::string SameAnswersText(const std::vector<DemoRow>& rows) {
-  const size_t same = SameAnswers(rows);
-  std::string text = std::to_string(same) + " of " + std::to_string(rows.size()) +
-                     " answers were the same, word for word.";
-  if (same == rows.size()) return text;
-  return text +
-         "\nThe others differ because the servers cut prompts into different chunks, which "
+std::string WhyOthersDiffer(const std::vector<DemoRow>& rows) {
+  if (SameAnswers(rows) == rows.size()) return "";
+  return "\nThe others differ because the servers cut prompts into different chunks, which "
          "changes the\nlast bits of logits; --reuse exact reuses only what changes none.";
+}
+
+// Where the totals stand out on a terminal.
+struct Colours {
+  explicit Colours(bool on) {
+    if (on) bold = "\x1b[1m", green = "\x1b[1;32m", plain = "\x1b[0m";
+  }
+  const char* bold = "";
+  const char* green = "";
+  const char* plain = "";
+};
+
+// The row of sums, and how much less was prefilled and waited for.
+std::string TotalsOf(const std::vector<DemoRow>& rows, const std::string& server, bool colour) {
+  const DemoRow total = Total(rows);
+  const Colours colours(colour);
+  std::string text = colours.bold + DemoRowBegin(0, "all turns") + DemoCells(total.without) +
+                     DemoCells(total.with) + colours.plain + "\n\n";
+  return text + server + " prefilled " + colours.green +
+         Times(static_cast<double>(total.without.prefilled_tokens),
+               static_cast<double>(total.with.prefilled_tokens), "fewer tokens", "as many tokens",
+               "as many tokens") +
+         colours.plain + " of the " + WithCommas(total.with.prompt_tokens) + " it was sent,\n" +
+         "and the user waited " + colours.green +
+         Times(total.without.first_token_ms, total.with.first_token_ms, "less", "longer",
+               "as long") +
+         colours.plain + " for first words. " + SameAnswersText(rows);
 }
 
 Json ToJson(const TurnFigures& turn) {
   return {{"prompt_tokens", turn.prompt_tokens},
           {"prefilled_tokens", turn.prefilled_tokens},
           {"first_token_ms", std::round(turn.first_token_ms * 10) / 10}};
+}
+
+void AddTable(const std::vector<DemoRow>& rows, Json* json) {
+  const DemoRow total = Total(rows);
+  (*json)["turns"] = Json::array();
+  for (const DemoRow& row : rows) {
+    (*json)["turns"].push_back({{"what", row.what},
+                                {"without", ToJson(row.without)},
+                                {"with", ToJson(row.with)},
+                                {"answer", row.with.answer},
+                                {"same_answer", row.with.answer == row.without.answer}});
+  }
+  (*json)["total"] = {{"without", ToJson(total.without)}, {"with", ToJson(total.with)}};
+  (*json)["same_answers"] = SameAnswers(rows);
 }
 
 }  // namespace
@@ -103,11 +145,11 @@ std::string Seconds(double ms) {
   return text;
 }
 
-std::string DemoHeading() {
+std::string DemoHeading(const DemoColumns& columns) {
   const std::string cells = Right("prefilled", kCellColumns - 11) + Right("waited", 11);
-  return std::string(4 + kWhatColumns, ' ') + Right("without checkpoints", kCellColumns) +
-         Right("with checkpoints", kCellColumns) + "\n" + Left("    turn", 4 + kWhatColumns) +
-         cells + cells;
+  return std::string(4 + kWhatColumns, ' ') + Right(columns.without, kCellColumns) +
+         Right(columns.with, kCellColumns) + "\n" + Left("    turn", 4 + kWhatColumns) + cells +
+         cells;
 }
 
 std::string DemoRowBegin(size_t number, std::string_view what) {
@@ -126,41 +168,22 @@ std::string DemoAnswers(const DemoRow& row) {
 }
 
 std::string DemoTotals(const DemoFigures& figures, bool colour) {
-  const DemoRow total = Total(figures.rows);
-  const char* const bold = colour ? "\x1b[1m" : "";
-  const char* const green = colour ? "\x1b[1;32m" : "";
-  const char* const plain = colour ? "\x1b[0m" : "";
-  std::string text = bold + DemoRowBegin(0, "all turns") + DemoCells(total.without) +
-                     DemoCells(total.with) + plain + "\n\n";
-  text +=
-      "With checkpoints the server prefilled " + std::string(green) +
-      Times(static_cast<double>(total.without.prefilled_tokens),
-            static_cast<double>(total.with.prefilled_tokens), "fewer tokens", "as many tokens",
-            "as many tokens") +
-      plain + " of the " + WithCommas(total.with.prompt_tokens) + " it was sent,\n" +
-      "and the user waited " + green +
-      Times(total.without.first_token_ms, total.with.first_token_ms, "less", "longer", "as long") +
-      plain + " for first words. " + SameAnswersText(figures.rows) + "\n";
-  text += "Model: " + figures.model;
+  std::string text = TotalsOf(figures.rows, "With checkpoints the server", colour) +
+                     WhyOthersDiffer(figures.rows) + "\nModel: " + figures.model;
   if (!figures.memory.empty()) text += " (" + figures.memory + " memory)";
   return text + ". The demo took " + Seconds(figures.total_ms) + ".\n";
 }
 
+std::string DemoExactTotals(const std::vector<DemoRow>& exact_rows, bool colour) {
+  return TotalsOf(exact_rows, "With --reuse exact the server", colour) + "\n";
+}
+
 std::string DemoJson(const DemoFigures& figures) {
-  const DemoRow total = Total(figures.rows);
   Json json;
   json["model"] = figures.model;
   json["memory"] = figures.memory;
-  json["turns"] = Json::array();
-  for (const DemoRow& row : figures.rows) {
-    json["turns"].push_back({{"what", row.what},
-                             {"without", ToJson(row.without)},
-                             {"with", ToJson(row.with)},
-                             {"answer", row.with.answer},
-                             {"same_answer", row.with.answer == row.without.answer}});
-  }
-  json["total"] = {{"without", ToJson(total.without)}, {"with", ToJson(total.with)}};
-  json["same_answers"] = SameAnswers(figures.rows);
+  AddTable(figures.rows, &json);
+  if (!figures.exact_rows.empty()) AddTable(figures.exact_rows, &json["exact"]);
   json["total_ms"] = std::round(figures.total_ms);
   return ToText(json, 2) + "\n";
 }

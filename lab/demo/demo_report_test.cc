@@ -23,12 +23,14 @@ DemoFigures Sample() {
       {"ask", {2600, 2600, 4'340, answer}, {2600, 2600, 4'400, answer}},
       {"follow-up", {2674, 27, 110.4, long_answer}, {2674, 27, 115, long_answer}},
       {"the same prompt again", {2674, 2674, 4'900, "One."}, {2674, 0, 9.26, "Another."}}};
+  figures.exact_rows = {figures.rows[0], {"follow-up", {2674, 2674, 4'700, "One."},
+                                          {2674, 27, 110.4, "One."}}};
   figures.total_ms = 125'000;
   return figures;
 }
 
 std::string Table(const DemoFigures& figures) {
-  std::string text = DemoHeading() + "\n";
+  std::string text = DemoHeading({"without checkpoints", "with checkpoints"}) + "\n";
   for (size_t i = 0; i < figures.rows.size(); ++i) {
     const DemoRow& row = figures.rows[i];
     text += DemoRowBegin(i + 1, row.what) + DemoCells(row.without) + DemoCells(row.with) + "\n" +
@@ -48,6 +50,14 @@ TEST(DemoReport, SaysWhenCheckpointsDidNotHelp) {
   for (DemoRow& row : figures.rows) row.with = row.without;
   const std::string same = DemoTotals(figures, false);
   EXPECT_NE(same.find("waited as long for first words. 3 of 3 answers"), std::string::npos) << same;
+}
+
+TEST(DemoReport, SumsUpTheTurnsWithReuseExact) {
+  const std::string text = DemoExactTotals(Sample().exact_rows, false);
+  EXPECT_NE(text.find("With --reuse exact the server prefilled 2.0 times fewer tokens"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("2 of 2 answers were the same, word for word."), std::string::npos) << text;
 }
 
 TEST(DemoReport, ColoursTotalsOnATerminalAlone) {

@@ -3,22 +3,24 @@
 #include "base/number_text.h"
 #include "cmd/serve/base/cache_flags.h"
 #include "engine/embed/embedding_architectures.h"
-#include "engine/llama/backend/computing_libraries.h"
+#include "engine/llama/backend/cpu_kernels.h"
+#include "engine/llama/backend/llama_backend.h"
 
 namespace cairn {
-namespace {
 
-// Where `exact` was asked for: says if the kernels do not keep bits in every case.
-void WarnOfAmx(const ServerLog& logger, const ServeOptions& options) {
-  constexpr const char* kAmx = "libggml-cpu-sapphirerapids";
-  if (options.reuse != "exact" || ComputingLibraries().find(kAmx) == std::string::npos) return;
-  logger->warn(
-      "{} computes with AMX, whose sums depend on the batch and on where the cache has a token: "
-      "--reuse exact may differ in the last digits; docs/troubleshooting.md says how to do without",
-      kAmx);
+void ChooseKernels(const ServerLog& logger, const ServeOptions& options) {
+  if (options.reuse != "exact") return;
+  InitLlamaBackend(logger.sink());
+  const auto choice = UseKernelsThatKeepBits();
+  if (!choice) {
+    logger->warn("{}: with --reuse exact, answers may differ from a cold run in the last digits",
+                 choice.error().message);
+  } else if (!choice->left.empty()) {
+    logger->info(
+        "--reuse exact: computes with {}; the sums of {} (AMX) depend on what else is in a batch",
+        choice->used, choice->left);
+  }
 }
-
-}  // namespace
 
 void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,
                    const std::string& reuse, const Tokens& message_starts) {
@@ -44,7 +46,6 @@ void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOpt
               "exactness grid {} tokens ({}), placement {}, eviction {}, reuse {}",
               traits.grid_tokens, traits.grid_measured ? "measured" : "assumed, not measured",
               PlacementNames(options), options.eviction, reuse);
-  WarnOfAmx(logger, options);
   if (message_starts.empty()) return;
   std::string texts;
   for (const Token token : message_starts) texts += " " + engine.Piece(token, true);

@@ -1,5 +1,5 @@
-// The lines of a start that say what the model's memory allows, how it is used, and how much room
-// the cache has.
+// The lines of a start that say which kernels compute, what the model's memory allows, how it is
+// used, and how much room the cache has.
 
 #ifndef CAIRN_CMD_SERVE_MODEL_FACTS_H_
 #define CAIRN_CMD_SERVE_MODEL_FACTS_H_
@@ -13,6 +13,10 @@
 #include "engine/engine.h"
 
 namespace cairn {
+
+// With --reuse exact: leaves kernels whose bits depend on the batch, and says so. REQUIRES: no model
+// is loaded.
+void ChooseKernels(const ServerLog& logger, const ServeOptions& options);
 
 // `reuse`: the mode in use, which may differ from the options'.
 void LogModelFacts(const ServerLog& logger, const Engine& engine, const ServeOptions& options,

@@ -483,6 +483,7 @@ class ServeRun {
   }
 
   Status LoadModel() {
+    ChooseKernels(logger_, options_);
     LlamaOptions llama = LlamaOptionsOf();
     WatchRpcWorkers(llama.rpc_workers, logger_, [this] { return PartsForLostWorker(); });
     grid_.emplace(fs_.get(), KeepsOnDisk(options_) ? CacheFolderOf(options_) : "",
