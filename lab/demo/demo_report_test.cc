@@ -23,8 +23,8 @@ DemoFigures Sample() {
       {"ask", {2600, 2600, 4'340, answer}, {2600, 2600, 4'400, answer}},
       {"follow-up", {2674, 27, 110.4, long_answer}, {2674, 27, 115, long_answer}},
       {"the same prompt again", {2674, 2674, 4'900, "One."}, {2674, 0, 9.26, "Another."}}};
-  figures.exact_rows = {figures.rows[0], {"follow-up", {2674, 2674, 4'700, "One."},
-                                          {2674, 27, 110.4, "One."}}};
+  figures.exact_rows = {figures.rows[0],
+                        {"follow-up", {2674, 2674, 4'700, "One."}, {2674, 27, 110.4, "One."}}};
   figures.total_ms = 125'000;
   return figures;
 }

@@ -104,6 +104,10 @@ Status Engine::DecodeForLogits(SeqId /*seq*/, size_t /*position*/, TokenSpan /*t
   return Fail(ErrorCode::kUnsupported, "this engine has no logits inside a prompt");
 }
 
+Status Engine::DecodeChunks(std::span<const SeqChunk> /*chunks*/) {
+  return Fail(ErrorCode::kUnsupported, "this engine prefills one sequence at a time");
+}
+
 Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
   return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
 }

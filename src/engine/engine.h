@@ -91,6 +91,8 @@ struct MemoryTraits {
   size_t rollback_tokens = 0;
   // Attention KV can be moved to other positions.
   bool shifts = false;
+  // Chunks of several sequences may be prefilled in one computation (Engine::DecodeChunks).
+  bool chunks_together = false;
   // A device other than the CPU computes, or may compute some chunks. It chooses its kernels by the
   // size of a chunk, so probes need one of full size.
   bool on_device = false;
@@ -235,6 +237,12 @@ struct NextToken {
   size_t position = 0;
   Token token = 0;
 };
+// A chunk of one sequence's prompt.
+struct SeqChunk {
+  SeqId seq = 0;
+  size_t position = 0;
+  TokenSpan tokens;
+};
 class MtpHeads;
 
 // Returns `tokens` at the end of `seq`, which has `position` tokens.
@@ -282,6 +290,11 @@ class Engine {
   // sequence's state has the bits that Decode gives it; the last digits of logits may differ,
   // because kernels depend on the number of rows. kUnsupported if the engine cannot.
   virtual Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens);
+  // As Decode of each chunk, in one computation: the weights are read once for all of them. With a
+  // token index counted over all chunks, LogitsOf gives the logits after the last token of each
+  // chunk, and after no other. Errors as in Decode; after kInternal all the sequences are empty.
+  // REQUIRES: traits().chunks_together; each sequence once; at most chunk_tokens_max() tokens.
+  virtual Status DecodeChunks(std::span<const SeqChunk> chunks);
   // Returns the logits after the last token of the last Decode or DecodeForLogits; valid until the
   // next call that changes a sequence.
   std::span<const float> Logits() const { return LogitsOf(kLastRow); }
@@ -292,8 +305,8 @@ class Engine {
   // REQUIRES: each sequence ends at the position of its first token; its tokens are adjacent and in
   // order; 0 < size <= chunk_tokens_max().
   virtual Status DecodeEach(std::span<const NextToken> tokens) = 0;
-  // As Logits(), after the token `index` of the last DecodeEach or DecodeForLogits; kLastRow: after
-  // the last token of the last decode of any kind.
+  // As Logits(), after the token `index` of the last DecodeEach, DecodeForLogits or DecodeChunks;
+  // kLastRow: after the last token of the last decode of any kind.
   virtual std::span<const float> LogitsOf(size_t index) const = 0;
 
   // Returns the state of `seq` that cannot be rolled back, at the sequence's end.

@@ -48,7 +48,13 @@ class TimedEngine final : public FakeEngine {
     return FakeEngine::DecodeEach(tokens);
   }
 
+  Status DecodeChunks(std::span<const SeqChunk> chunks) override {
+    together.push_back(chunks.size());
+    return FakeEngine::DecodeChunks(chunks);
+  }
+
   double prefill_ms = 0;
+  std::vector<size_t> together;  // the chunks of each computation of several
   std::vector<double> steps_ms;
   std::vector<SeqId> slots_of_last_step;
 
@@ -59,18 +65,19 @@ class TimedEngine final : public FakeEngine {
 
 struct TimedBench {
   explicit TimedBench(const Speeds& speeds, MemoryClass memory_class = MemoryClass::kHybrid,
-                      const AnswerPaceOptions& pace = {})
+                      const AnswerPaceOptions& pace = {}, ReuseMode reuse = ReuseMode::kLive)
       : engine(EngineOptions(memory_class), speeds, &clock),
         cache(CacheOptions{}, *MakePlacement("auto"), *MakeEviction("value"), MakeRamStore()),
-        scheduler(&engine, &cache, &clock, Scheduling(pace)) {}
+        scheduler(&engine, &cache, &clock, Scheduling(pace, reuse)) {}
 
   static FakeEngineOptions EngineOptions(MemoryClass memory_class) {
     FakeEngineOptions options = test::Slots(16, memory_class);
     options.context_tokens = 1 << 17;
     return options;
   }
-  static SchedulerOptions Scheduling(const AnswerPaceOptions& pace) {
+  static SchedulerOptions Scheduling(const AnswerPaceOptions& pace, ReuseMode reuse) {
     SchedulerOptions options;
+    options.reuse = reuse;
     options.pace = pace;
     return options;
   }
@@ -219,6 +226,33 @@ TEST(PacedAnswers, OfACrowdBeginTogetherBehindItsPrompts) {
     }
     EXPECT_EQ(bench.engine.steps_ms.size(), 63u) << "all of them for all answers";
   }
+}
+
+TEST(PacedAnswers, OfACrowdHaveTheirPromptsPrefilledInOneUbatch) {
+  for (const MemoryClass memory_class : kClasses) {
+    SCOPED_TRACE(MemoryClassName(memory_class));
+    TimedBench bench(Speeds{}, memory_class);
+    std::vector<std::shared_ptr<Generation>> crowd;
+    for (size_t i = 0; i < 8; ++i) {
+      crowd.push_back(bench.Ask(Text(100, static_cast<char>('a' + i)), 4));
+    }
+    bench.StepToFirstToken(crowd.front().get());
+    if (memory_class == MemoryClass::kSlidingWindow) {
+      EXPECT_TRUE(bench.engine.together.empty());
+      continue;
+    }
+    // A ubatch of 512 tokens has room for eight chunks of 64, and then for all the rest.
+    EXPECT_EQ(bench.engine.together, (std::vector<size_t>{8, 8}));
+  }
+}
+
+TEST(PacedAnswers, HavePromptsOfTheirOwnWithReuseExact) {
+  TimedBench bench(Speeds{}, MemoryClass::kHybrid, {}, ReuseMode::kExact);
+  const auto first = bench.Ask(Text(100, 'a'), 4);
+  const auto second = bench.Ask(Text(100, 'b'), 4);
+  bench.StepToFirstToken(first.get());
+  bench.StepToFirstToken(second.get());
+  EXPECT_TRUE(bench.engine.together.empty());
 }
 
 TEST(PacedAnswers, DoNotWaitForPromptsThatCameLaterOrAreLong) {

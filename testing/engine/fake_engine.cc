@@ -93,6 +93,7 @@ FakeEngine::FakeEngine(const FakeEngineOptions& options) : options_(options) {
   info_.vocab_size = kVocabSize;
   info_.train_context_tokens = options.context_tokens;
   traits_.memory_class = options.memory_class;
+  traits_.chunks_together = options.memory_class != MemoryClass::kSlidingWindow;
   traits_.grid_tokens = options.grid_tokens;
   traits_.grid_measured = true;
   traits_.kv_bytes_per_token = has_cells() ? sizeof(uint64_t) : 0;
@@ -158,6 +159,24 @@ Status FakeEngine::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens)
   std::vector<std::vector<float>> each;
   if (Status decoded = DecodeChunk(seq, position, tokens, &each); !decoded) return decoded;
   logits_ = std::move(each);
+  return {};
+}
+
+Status FakeEngine::DecodeChunks(std::span<const SeqChunk> chunks) {
+  size_t tokens = 0;
+  for (const SeqChunk& chunk : chunks) tokens += chunk.tokens.size();
+  CHECK(!chunks.empty() && tokens <= options_.chunk_tokens_max);
+  if (!HasRoomFor(tokens)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
+  std::vector<std::vector<float>> rows;
+  for (const SeqChunk& chunk : chunks) {
+    if (Status decoded = Decode(chunk.seq, chunk.position, chunk.tokens); !decoded) {
+      for (const SeqChunk& each : chunks) Clear(each.seq);
+      return decoded;
+    }
+    rows.resize(rows.size() + chunk.tokens.size());
+    rows.back() = logits_.back();
+  }
+  logits_ = std::move(rows);
   return {};
 }
 

@@ -67,6 +67,9 @@ class RecordingEngine final : public Engine {
   Status DecodeEach(std::span<const NextToken> tokens) override {
     return engine_->DecodeEach(tokens);
   }
+  Status DecodeChunks(std::span<const SeqChunk> chunks) override {
+    return engine_->DecodeChunks(chunks);
+  }
   std::span<const float> LogitsOf(size_t index) const override { return engine_->LogitsOf(index); }
   Result<Bytes> TakeSnapshot(SeqId seq) override { return engine_->TakeSnapshot(seq); }
   Status Restore(SeqId seq, size_t position, ByteSpan snapshot) override {

@@ -14,8 +14,8 @@
 
 namespace cairn {
 
-// With --reuse exact: leaves kernels whose bits depend on the batch, and says so. REQUIRES: no model
-// is loaded.
+// With --reuse exact: leaves kernels whose bits depend on the batch, and says so. REQUIRES: no
+// model is loaded.
 void ChooseKernels(const ServerLog& logger, const ServeOptions& options);
 
 // `reuse`: the mode in use, which may differ from the options'.

@@ -248,6 +248,17 @@ Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
   return decoded;
 }
 
+Status LlamaEngine::DecodeChunks(std::span<const SeqChunk> chunks) {
+  std::vector<NextToken> tokens;
+  for (const SeqChunk& chunk : chunks) {
+    const auto next = NextTokens(chunk.seq, chunk.position, chunk.tokens);
+    tokens.insert(tokens.end(), next.begin(), next.end());
+  }
+  Status decoded = parts_->sequences.DecodeChunks(tokens);
+  if (decoded) parts_->mtp.OnDecoded(tokens);
+  return decoded;
+}
+
 std::span<const float> LlamaEngine::LogitsOf(size_t index) const {
   return parts_->sequences.LogitsAt(index == kLastRow ? -1 : static_cast<int32_t>(index));
 }

@@ -63,7 +63,8 @@ TEST_F(ScheduleTraceTest, AStepTellsWhatItReadAndWhatItDecoded) {
   bench.RunTogether({Bench::Request(Text(100, 'x'), 20), Bench::Request(Text(100, 'y'), 20)});
   EXPECT_EQ(Lines("process_name", "\"requests\"").size(), 2u);
   EXPECT_EQ(Lines("thread_name", "\"slot 1\"").size(), 1u);
-  EXPECT_FALSE(Lines("step", R"("prefill_tokens":64,"prefill_slots":[)").empty());
+  EXPECT_FALSE(Lines("step", R"("prefill_tokens":128,"prefill_slots":[0,1])").empty());
+  EXPECT_EQ(Lines("prefill", R"("slot":1,"from":0,"tokens":64)").size(), 1u);
   EXPECT_FALSE(Lines("step", R"("decode_tokens":2,"decode_slots":[0,1])").empty());
   EXPECT_FALSE(Lines("decode", R"("tokens":2,"slots":[0,1])").empty());
   EXPECT_EQ(Lines("request", R"("end":"length")").size(), 2u);

@@ -191,10 +191,31 @@ Status Slot::Prefill(TokenSpan tokens, bool all_logits) {
     if (decoded.error().code == ErrorCode::kInternal) Clear(name_space_);
     return decoded;
   }
+  AddPrefilled(tokens);
+  return {};
+}
+
+void Slot::AddPrefilled(TokenSpan tokens) {
   UncutChunk chunk{{tokens_.size(), tokens_.size() + tokens.size()}, provenance_, forks_};
   AddChunk(tokens);
   if (provenance_.clean < tokens_.size()) uncut_ = std::move(chunk);
-  return {};
+}
+
+Status Slot::PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks) {
+  std::vector<SeqChunk> together;
+  for (const auto& [slot, tokens] : chunks) {
+    together.push_back({slot->seq_, slot->tokens_.size(), tokens});
+  }
+  Status decoded = chunks.front().slot->UseAdapters();
+  if (decoded) decoded = engine->DecodeChunks(together);
+  for (const auto& [slot, tokens] : chunks) {
+    if (decoded) {
+      slot->AddPrefilled(tokens);
+    } else if (decoded.error().code == ErrorCode::kInternal) {
+      slot->Clear(slot->name_space_);
+    }
+  }
+  return decoded;
 }
 
 Status Slot::PrefillMedium(TokenSpan tokens, const EncodedPiece& piece) {

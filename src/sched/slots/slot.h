@@ -24,6 +24,14 @@
 
 namespace cairn {
 
+class Slot;
+
+// A chunk of the prompt of one slot.
+struct SlotChunk {
+  Slot* slot = nullptr;
+  TokenSpan tokens;
+};
+
 class Slot {
  public:
   // All must outlive the slot, which is number `seq` of `engine` and `ledger`.
@@ -79,6 +87,9 @@ class Slot {
   // Computes `tokens`, part of a prompt, as one chunk; with `all_logits` by DecodeForLogits. On an
   // error of the engine the slot is empty.
   Status Prefill(TokenSpan tokens, bool all_logits = false);
+  // As Prefill of each, in one computation (Engine::DecodeChunks). On kInternal all the slots are
+  // empty. REQUIRES: their namespaces use the same adapters.
+  static Status PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks);
   // As Prefill, for a medium, whose rows take the places of `tokens`.
   Status PrefillMedium(TokenSpan tokens, const EncodedPiece& piece);
   // Decodes one token that belonged to an answer before the slot was lost. Errors as in Prefill.
@@ -106,6 +117,8 @@ class Slot {
   Status UseAdapters();
   void CutTo(size_t position);
   void SetTokens(Tokens tokens);
+  // Records that the engine has prefilled `tokens` at the slot's end.
+  void AddPrefilled(TokenSpan tokens);
   // Records that the engine has decoded `tokens` at the slot's end as one chunk.
   void AddChunk(TokenSpan tokens);
   void AddTokens(TokenSpan tokens);

@@ -332,12 +332,17 @@ bool Prefill::Step() {
     group_.Begin(waiting, context_->pace->group_tokens_max());
   }
   const bool answers_wait = running_->has_decoding();
-  const Chunk chunk = NextChunk(*request);
-  const auto tokens = static_cast<double>(chunk.range.end - chunk.range.begin);
-  const double chunk_ms = tokens * MsPerToken(*request);
+  const std::vector<PlannedChunk> chunks = PlanChunks(waiting);
+  size_t tokens = 0;
+  for (const PlannedChunk& planned : chunks) tokens += planned.tokens();
+  const double chunk_ms = static_cast<double>(tokens) * MsPerToken(*request);
   AnswerPace& pace = *context_->pace;
   if (answers_wait && !pace.MayPrefill(context_->NowMs(), chunk_ms)) return false;
-  ComputeChunk(request, chunk);
+  if (chunks.size() > 1) {
+    ComputeTogether(chunks);
+  } else {
+    ComputeChunk(request, chunks.front().chunk);
+  }
   // The account begins with the first answer.
   if (!answers_wait) pace.OnNoAnswers(context_->NowMs());
   return true;
@@ -401,7 +406,6 @@ void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double m
   const size_t tokens = range.end - range.begin;
   request->prefill_ms += ms;
   if (tokens >= kMeasuredTokensMin) request->chunk_ms_per_token = ms / static_cast<double>(tokens);
-  context_->CountDecode(running_->size());
   prefetcher_->OnPrefilled(tokens);
   context_->offloader.CountBeside(tokens);
   context_->shares.Charge(request->request.name_space, ms);
@@ -440,9 +444,12 @@ ChunkRules Prefill::RulesFor(const RunningRequest& request, const PromptCuts& cu
   const bool live = context_->options.reuse == ReuseMode::kLive;
   // Other conversations resume at the system prefix's end.
   const size_t last = cuts.BoundaryAtOrBefore(shape.tokens);
-  rules.passes_last_boundary = live && shape.reply_follows && request.marks.empty() &&
-                               last == cuts.ForCheckpoint(shape.messages_end) &&
-                               last > cuts.ForCheckpoint(shape.header_end);
+  const bool needs_last = last != cuts.ForCheckpoint(shape.messages_end) ||
+                          last <= cuts.ForCheckpoint(shape.header_end) || !shape.reply_follows;
+  // Where the memory can be truncated anywhere, a later prompt that lacks the generation prompt
+  // resumes inside the chunk.
+  const bool truncates = !context_->engine->traits().NeedsSnapshots();
+  rules.passes_last_boundary = live && request.marks.empty() && (truncates || !needs_last);
   if (rules.turn_tokens_max == 0) return rules;
   const size_t begin = running_->slot_tokens(request);
   const auto stop_at = [&](size_t stop) {
@@ -484,7 +491,6 @@ void Prefill::ScoreChunk(RunningRequest* request, const TokenRange& range) const
 }
 
 void Prefill::ComputeChunk(RunningRequest* request, const Chunk& chunk) {
-  const size_t end = chunk.range.end;
   const double begin_ms = context_->NowMs();
   if (const Status computed = Compute(request, chunk.range, chunk.is_answer); !computed) {
     if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);
@@ -492,7 +498,15 @@ void Prefill::ComputeChunk(RunningRequest* request, const Chunk& chunk) {
   }
   if (request->scores_prompt()) ScoreChunk(request, chunk.range);
   // A GPU may still be computing; the logits at the end wait for all of it.
-  OnChunk(request, chunk.range, context_->NowMs() - begin_ms);
+  const double ms = context_->NowMs() - begin_ms;
+  context_->CountDecode(running_->size());
+  OnComputed(request, chunk, ms, context_->engine->Logits());
+}
+
+void Prefill::OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
+                         std::span<const float> logits) {
+  const size_t end = chunk.range.end;
+  OnChunk(request, chunk.range, ms);
   // A chunk that began off the grid passes those inside it.
   std::erase_if(request->plan, [end](const Placement& at) { return at.position < end; });
   if (!request->plan.empty() && request->plan.front().position == end) TakeCheckpoint(request);
@@ -501,11 +515,10 @@ void Prefill::ComputeChunk(RunningRequest* request, const Chunk& chunk) {
   }
   if (end < request->prefill_tokens.size()) return;
   context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
-  FinishAndKeepEnd(request);
+  FinishAndKeepEnd(request, logits);
 }
 
-void Prefill::FinishAndKeepEnd(RunningRequest* request) {
-  const std::span<const float> logits = context_->engine->Logits();
+void Prefill::FinishAndKeepEnd(RunningRequest* request, std::span<const float> logits) {
   // Logits of a scored prompt may have other last digits than a cold server's, so they are kept
   // only where the request has further answers.
   const bool keeps_scored = request->request.answers > 1 && !context_->exact();

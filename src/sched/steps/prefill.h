@@ -4,7 +4,8 @@
 //   prompt   | resumed without prefill | chunk | chunk | … | last token's logits ─> Decoder
 //                                              '- a checkpoint
 //
-// Each step delays running answers by one chunk at most, and only as often as AnswerPace allows.
+// Each step delays running answers by one ubatch at most, and only as often as AnswerPace allows.
+// Short chunks of prompts that wait at the same moment share one (prompt_group.h).
 //
 // Threads: the context thread.
 
@@ -112,13 +113,28 @@ class Prefill {
   double MsPerToken(const RunningRequest& request) const;
   // The most tokens of the next chunk that keep answers waiting no longer than they should.
   size_t WantedTokens(const RunningRequest& request) const;
+  struct PlannedChunk {
+    RunningRequest* request = nullptr;
+    Chunk chunk = {};
+    size_t tokens() const { return chunk.range.end - chunk.range.begin; }
+  };
+  // The chunks to compute next, by slot: that of the first request, and those of others in its
+  // group that fit into a ubatch beside it. Each reads the weights once more otherwise.
+  std::vector<PlannedChunk> PlanChunks(std::span<RunningRequest* const> in_order) const;
+  bool MayBeTogether(const PlannedChunk& planned) const;
+  // The most tokens of chunks that are computed together, the first of which is this request's.
+  size_t TokensTogether(const RunningRequest& first) const;
+  void ComputeTogether(const std::vector<PlannedChunk>& chunks);
   void ComputeChunk(RunningRequest* request, const Chunk& chunk);
+  // `logits`: those after the chunk's last token.
+  void OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
+                  std::span<const float> logits);
   Status Compute(RunningRequest* request, const TokenRange& range, bool is_answer);
   Status ComputeMedium(RunningRequest* request, TokenSpan tokens);
   void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
   // The prompt is computed: stores the state with the logits, and begins the answer or holds it.
-  void FinishAndKeepEnd(RunningRequest* request);
+  void FinishAndKeepEnd(RunningRequest* request, std::span<const float> logits);
   void Finish(RunningRequest* request, std::span<const float> logits);
   // Keeps the log-probabilities of the prompt tokens that follow those of the chunk.
   void ScoreChunk(RunningRequest* request, const TokenRange& range) const;

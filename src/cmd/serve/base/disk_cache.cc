@@ -29,6 +29,9 @@ Result<std::string> IdentityOf(const Engine& engine, ReuseMode reuse, const CutR
   auto identity = engine.StateIdentity();
   if (!identity) return identity;
   if (reuse == ReuseMode::kAny) *identity += "cut=anywhere\n";
+  // Neighbours may change the last bits of a state.
+  const bool together = reuse == ReuseMode::kLive && engine.traits().chunks_together;
+  if (together) *identity += "prefill=together\n";
   Tokens starts = cuts.message_starts;
   std::sort(starts.begin(), starts.end());
   for (const Token start : starts) *identity += "cut_behind=" + std::to_string(start) + "\n";

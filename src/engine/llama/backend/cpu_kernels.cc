@@ -39,7 +39,8 @@ std::vector<fs::path> KernelLibraries(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(kPrefix) || entry.path().extension() != ".so") continue;
-    if (const int score = ScoreOf(entry.path()); score > 0) scored.emplace_back(score, entry.path());
+    if (const int score = ScoreOf(entry.path()); score > 0)
+      scored.emplace_back(score, entry.path());
   }
   std::sort(scored.begin(), scored.end(), std::greater<>());
   std::vector<fs::path> files;
@@ -74,7 +75,8 @@ std::string NameOf(const fs::path& file) {
 
 Result<KernelChoice> UseKernelsThatKeepBits() {
   ggml_backend_dev_t const device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-  ggml_backend_reg_t const chosen = device == nullptr ? nullptr : ggml_backend_dev_backend_reg(device);
+  ggml_backend_reg_t const chosen =
+      device == nullptr ? nullptr : ggml_backend_dev_backend_reg(device);
   if (chosen == nullptr || !UsesAmx(chosen)) return KernelChoice{};
   const fs::path file = FileOf(chosen);
   const std::string name = NameOf(file);

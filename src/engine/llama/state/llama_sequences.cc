@@ -49,7 +49,7 @@ tl::unexpected<Error> RefuseSnapshot(size_t position, const std::string& why) {
 
 Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
-  return DecodeBatch(NextTokens(seq, position, tokens), Batch::kChunk);
+  return DecodeBatch(NextTokens(seq, position, tokens), Batch::kChunks);
 }
 
 Status LlamaSequences::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
@@ -60,6 +60,11 @@ Status LlamaSequences::DecodeForLogits(SeqId seq, size_t position, TokenSpan tok
 Status LlamaSequences::DecodeEach(std::span<const NextToken> tokens) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
   return DecodeBatch(tokens, Batch::kSingleTokens);
+}
+
+Status LlamaSequences::DecodeChunks(std::span<const NextToken> tokens) {
+  CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
+  return DecodeBatch(tokens, Batch::kChunks);
 }
 
 Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, Batch kind) {
@@ -84,7 +89,8 @@ Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, Batch kind
     batch.pos[i] = loaded_->PositionAt(tokens[i].seq, tokens[i].position);
     batch.n_seq_id[i] = 1;
     batch.seq_id[i][0] = tokens[i].seq;
-    batch.logits[i] = kind != Batch::kChunk || i + 1 == tokens.size() ? 1 : 0;
+    const bool ends_chunk = i + 1 == tokens.size() || tokens[i + 1].seq != tokens[i].seq;
+    batch.logits[i] = kind != Batch::kChunks || ends_chunk ? 1 : 0;
   }
   const int32_t code = llama_decode(loaded_->context(), batch);
   llama_batch_free(batch);

@@ -39,9 +39,11 @@ class LlamaSequences {
   Status Decode(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeEach(std::span<const NextToken> tokens);
+  // `tokens`: of one chunk after the other.
+  Status DecodeChunks(std::span<const NextToken> tokens);
   Status DecodeMedium(SeqId seq, size_t position, const EncodedPiece& piece);
-  // `index`: a token of the last DecodeEach or DecodeForLogits; -1: the last token of the last
-  // decode.
+  // `index`: a token of the last DecodeEach, DecodeForLogits or DecodeChunks; -1: the last token of
+  // the last decode.
   std::span<const float> LogitsAt(int32_t index) const;
 
   Result<Bytes> TakeSnapshot(SeqId seq);
@@ -72,7 +74,7 @@ class LlamaSequences {
 
  private:
   enum class Batch : uint8_t {
-    kChunk,         // of one sequence; the last token has logits
+    kChunks,        // each of one sequence; the last token of each has logits
     kScoredChunk,   // of one sequence; each token has logits
     kSingleTokens,  // the next tokens of several sequences; each has logits
   };

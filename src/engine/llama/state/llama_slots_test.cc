@@ -130,6 +130,55 @@ TEST(LlamaSlots, AnswersDecodedTogetherAreThoseDecodedAlone) {
   }
 }
 
+// Chunks of two prompts, of other lengths and at other positions, together and each by itself.
+void ExpectChunksAsAlone(const LlamaOptions& options, LlamaEngine* alone, float rounding) {
+  const auto engine = LoadedWith(options);
+  ASSERT_TRUE(engine->traits().chunks_together);
+  const std::array<Tokens, 2> texts = {RandomPrompt(300, 6), RandomPrompt(300, 7)};
+  const std::array<size_t, 2> begins = {128, 64};
+  const std::array<size_t, 2> ends = {192, 97};
+  std::array<Logits, 2> wanted;
+  std::array<Logits, 2> wanted_next;
+  for (size_t slot = 0; slot < 2; ++slot) {
+    const Tokens& text = texts.at(slot);
+    alone->Clear(0);
+    Read(alone, text, 0, begins.at(slot));
+    wanted.at(slot) = Read(alone, text, begins.at(slot), ends.at(slot));
+    wanted_next.at(slot) = Read(alone, text, ends.at(slot), ends.at(slot) + 1);
+    PrefillInto(static_cast<SeqId>(slot), engine.get(), text, 0, begins.at(slot));
+  }
+  std::vector<SeqChunk> chunks;
+  std::vector<NextToken> next;
+  for (const size_t slot : {0, 1}) {
+    const TokenSpan text = texts.at(slot);
+    const auto seq = static_cast<SeqId>(slot);
+    chunks.push_back(
+        {seq, begins.at(slot), text.subspan(begins.at(slot), ends.at(slot) - begins.at(slot))});
+    next.push_back({seq, ends.at(slot), text[ends.at(slot)]});
+  }
+  ASSERT_TRUE(engine->DecodeChunks(chunks).has_value());
+  const size_t first_end = ends[0] - begins[0];
+  EXPECT_LT(Distance(engine->LogitsOf(first_end - 1), wanted[0]), rounding);
+  EXPECT_LT(Distance(engine->Logits(), wanted[1]), rounding);
+  EXPECT_GT(Distance(engine->Logits(), wanted[0]), 10 * rounding);
+  // What they left behind is what each alone leaves.
+  ASSERT_TRUE(engine->DecodeEach(next).has_value());
+  EXPECT_LT(Distance(engine->LogitsOf(0), wanted_next[0]), rounding);
+  EXPECT_LT(Distance(engine->LogitsOf(1), wanted_next[1]), rounding);
+}
+
+TEST(LlamaSlots, ChunksPrefilledTogetherAreThosePrefilledAlone) {
+  for (const Made& made : kMade) {
+    if (made.memory_class == MemoryClass::kSlidingWindow) continue;  // chunks_together is false
+    SCOPED_TRACE(Trace(made));
+    LlamaOptions options = InFloat32(made, 2048);
+    const auto alone = LoadedWith(options);
+    ExpectChunksAsAlone(options, alone.get(), RoundingOf(made));
+    options.unified = false;
+    ExpectChunksAsAlone(options, alone.get(), RoundingOf(made));
+  }
+}
+
 TEST(LlamaSlots, WithoutRoomNothingChangesAndAnotherSlotsRoomIsEnough) {
   for (const Made& made : kMade) {
     if (made.memory_class == MemoryClass::kRecurrent) continue;  // it needs no room

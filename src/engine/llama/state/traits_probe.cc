@@ -99,6 +99,8 @@ bool TraitsProbe::SetSizes(const StateSizes& first, const StateSizes& all, size_
   }
   if (traits_->snapshot_bytes > 0) traits_->snapshot_bytes += LlamaSequences::kSnapshotHeaderBytes;
   traits_->rollback_tokens = parts_.sequences->RollbackTokens();
+  // The cells of a window are kept in the order of one sequence's tokens (window_order.h).
+  traits_->chunks_together = traits_->memory_class != MemoryClass::kSlidingWindow;
   return has_window;
 }
 

@@ -1,0 +1,104 @@
+// The part of Prefill that computes chunks of several prompts at once.
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "media/media_tokens.h"
+#include "sched/request/adapter_name_space.h"
+#include "sched/steps/prefill.h"
+
+namespace cairn {
+
+bool Prefill::MayBeTogether(const PlannedChunk& planned) const {
+  const RunningRequest& request = *planned.request;
+  // Neighbours change the last bits, which `exact` promises to keep.
+  return context_->engine->traits().chunks_together && !context_->exact() && group_.Has(request) &&
+         !planned.chunk.is_answer && !request.scores_prompt() && !request.has_placeholder &&
+         !IsMediaToken(request.prefill_tokens[planned.chunk.range.begin]);
+}
+
+// With a stream for each slot, and with recurrent states, libllama computes equal numbers of tokens
+// of sequences whose numbers follow one another, and what does not fit in calls of its own. Then
+// unequal chunks take twice as long together as apart (docs/serve_tried.md).
+std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
+    std::span<RunningRequest* const> in_order) const {
+  RunningRequest& first = *in_order.front();
+  const PlannedChunk planned = {&first, NextChunk(first)};
+  if (!MayBeTogether(planned)) return {planned};
+  const MemoryTraits& traits = context_->engine->traits();
+  const bool any_fits = traits.one_buffer && traits.memory_class == MemoryClass::kAttention;
+  std::map<size_t, PlannedChunk> by_slot;
+  for (RunningRequest* const other : in_order) {
+    const PlannedChunk of_other = {other, NextChunk(*other)};
+    const bool fits = any_fits || of_other.tokens() == planned.tokens();
+    const bool same_adapters =
+        AdapterSetOf(other->request.name_space) == AdapterSetOf(first.request.name_space);
+    if (fits && same_adapters && MayBeTogether(of_other)) by_slot[*other->slot] = of_other;
+  }
+  const auto at_first = by_slot.find(*first.slot);
+  const size_t tokens_max = TokensTogether(first);
+  size_t tokens = planned.tokens();
+  std::vector<PlannedChunk> chunks = {planned};
+  const auto take = [&](size_t slot, const PlannedChunk& next, bool in_front) {
+    const size_t neighbour = *(in_front ? chunks.front() : chunks.back()).request->slot;
+    const bool follows = any_fits || (in_front ? slot + 1 == neighbour : slot == neighbour + 1);
+    if (!follows || tokens + next.tokens() > tokens_max) return false;
+    tokens += next.tokens();
+    chunks.insert(in_front ? chunks.begin() : chunks.end(), next);
+    return true;
+  };
+  for (auto next = std::next(at_first); next != by_slot.end(); ++next) {
+    if (!take(next->first, next->second, /*in_front=*/false)) break;
+  }
+  for (auto next = std::make_reverse_iterator(at_first); next != by_slot.rend(); ++next) {
+    if (!take(next->first, next->second, /*in_front=*/true)) break;
+  }
+  return chunks;
+}
+
+size_t Prefill::TokensTogether(const RunningRequest& first) const {
+  const size_t ubatch = context_->engine->chunk_tokens_max();
+  const double ms_per_token = MsPerToken(first);
+  if (!running_->has_decoding() || ms_per_token <= 0) return ubatch;
+  const double tokens = context_->pace->ChunkMsMax(context_->NowMs()) / ms_per_token;
+  return static_cast<size_t>(std::min(tokens, static_cast<double>(ubatch)));
+}
+
+void Prefill::ComputeTogether(const std::vector<PlannedChunk>& chunks) {
+  std::vector<SlotChunk> parts;
+  size_t tokens = 0;
+  for (const PlannedChunk& planned : chunks) {
+    const TokenSpan prompt = planned.request->prefill_tokens;
+    parts.push_back(
+        {&SlotOf(*planned.request), prompt.subspan(planned.chunk.range.begin, planned.tokens())});
+    tokens += planned.tokens();
+  }
+  std::deque<TraceSpan> spans;
+  for (size_t i = 0; i < chunks.size(); ++i) spans.emplace_back(context_->options.trace, "prefill");
+  const double begin_ms = context_->NowMs();
+  const Status computed = Slot::PrefillTogether(context_->engine, parts);
+  if (!computed && computed.error().code == ErrorCode::kNoSpace) {
+    for (TraceSpan& span : spans) span.Drop();
+    return ComputeChunk(chunks.front().request, chunks.front().chunk);
+  }
+  const double ms_per_token = (context_->NowMs() - begin_ms) / static_cast<double>(tokens);
+  context_->CountDecode(running_->size());
+  size_t end = 0;
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    const PlannedChunk& planned = chunks[i];
+    context_->trace.EndChunk(&spans[i], *planned.request->slot, planned.chunk.range);
+    end += planned.tokens();
+    if (computed) {
+      OnComputed(planned.request, planned.chunk,
+                 ms_per_token * static_cast<double>(planned.tokens()),
+                 context_->engine->LogitsOf(end - 1));
+    } else {
+      running_->Fail(planned.request, computed.error());
+    }
+  }
+}
+
+}  // namespace cairn
