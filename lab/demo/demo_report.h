@@ -25,7 +25,7 @@ struct DemoRow {
   TurnFigures with;
 };
 
-// What the two columns of a table are of.
+// The headings of a table's two columns.
 struct DemoColumns {
   std::string without;
   std::string with;

@@ -1,6 +1,8 @@
 #include "engine/batch_probe.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -50,7 +52,51 @@ Result<Rows> RowsOfRun(Engine* engine, size_t together, size_t left) {
   return rows;
 }
 
+// Rounding moved logits by a hundredth of their spread at most; another sequence's are as far away
+// as any.
+constexpr float kOtherSequence = 0.125F;
+
+bool AreFarApart(std::span<const float> row, std::span<const float> wanted) {
+  const auto [least, most] = std::minmax_element(wanted.begin(), wanted.end());
+  const float far = (*most - *least) * kOtherSequence;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    // A number that is none is not near to anything.
+    if (!(std::abs(row[i] - wanted[i]) <= far)) return true;
+  }
+  return false;
+}
+
+// The logits behind one token of each sequence, decoded in one call.
+Result<Rows> RowsBehind(Engine* engine, std::span<const NextToken> tokens) {
+  Rows rows;
+  const Status decoded = engine->DecodeEach(tokens);
+  for (size_t i = 0; decoded && i < tokens.size(); ++i) {
+    const std::span<const float> row = engine->LogitsOf(i);
+    rows.emplace_back(row.begin(), row.end());
+  }
+  for (const NextToken& token : tokens) engine->Clear(token.seq);
+  if (!decoded) return tl::unexpected(decoded.error());
+  return rows;
+}
+
 }  // namespace
+
+Result<bool> MixesUpSequences(Engine* engine) {
+  constexpr size_t kPairs = 3;
+  const Tokens tokens = TokensAt(*engine, 1, 1 + 2 * kPairs);
+  for (size_t i = 0; i < tokens.size(); i += 2) {
+    const std::array<NextToken, 2> pair = {NextToken{0, 0, tokens[i]},
+                                           NextToken{1, 0, tokens[i + 1]}};
+    const auto together = RowsBehind(engine, pair);
+    if (!together) return tl::unexpected(together.error());
+    for (size_t seq = 0; seq < pair.size(); ++seq) {
+      const auto alone = RowsBehind(engine, std::span(pair).subspan(seq, 1));
+      if (!alone) return tl::unexpected(alone.error());
+      if (AreFarApart((*together)[seq], alone->front())) return true;
+    }
+  }
+  return false;
+}
 
 Result<size_t> FindBatchDifference(Engine* engine, size_t tokens_max) {
   const auto alone = RowsOfRun(engine, 0, tokens_max + 1);

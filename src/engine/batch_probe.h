@@ -1,4 +1,5 @@
 // FindBatchDifference: whether a token's bits depend on the tokens that are decoded with it.
+// MixesUpSequences: whether kernels are wrong where several sequences are decoded together.
 //
 //   one by one    | t0 | t1 | t2 | … | t8 | and one more
 //   together      | t0   t1   t2   …   t8 | and one more: are all rows of logits the same to the
@@ -23,6 +24,11 @@ namespace cairn {
 // bit; 0: none was seen. Errors are those of Decode. REQUIRES: sequence 0 is empty, and is again
 // afterwards; tokens_max < chunk_tokens_max().
 Result<size_t> FindBatchDifference(Engine* engine, size_t tokens_max);
+
+// Decodes the first tokens of two sequences together, and each alone. Returns whether their logits
+// differ by far more than rounding. Errors are those of Decode. REQUIRES: sequences 0 and 1 are
+// empty, and are again afterwards.
+Result<bool> MixesUpSequences(Engine* engine);
 
 }  // namespace cairn
 

@@ -44,5 +44,33 @@ TEST(FindBatchDifference, ReturnsTheEnginesErrors) {
   EXPECT_EQ(FindBatchDifference(&engine, 4).error().code, ErrorCode::kInternal);
 }
 
+// An engine in which the second sequence of a call gets the logits of the first.
+class MixedUpEngine final : public FakeEngine {
+ public:
+  using FakeEngine::FakeEngine;
+  std::span<const float> LogitsOf(size_t index) const override {
+    return FakeEngine::LogitsOf(index == 1 ? 0 : index);
+  }
+};
+
+FakeEngineOptions TwoSlots() {
+  FakeEngineOptions options;
+  options.slots = 2;
+  return options;
+}
+
+TEST(MixesUpSequences, SaysWhetherASequenceHasTheLogitsOfAnother) {
+  FakeEngine engine(TwoSlots());
+  EXPECT_EQ(MixesUpSequences(&engine), false);
+  MixedUpEngine mixed(TwoSlots());
+  EXPECT_EQ(MixesUpSequences(&mixed), true);
+}
+
+TEST(MixesUpSequences, ReturnsTheEnginesErrors) {
+  FakeEngine engine(TwoSlots());
+  engine.FailNextDecodes(1);
+  EXPECT_FALSE(MixesUpSequences(&engine).has_value());
+}
+
 }  // namespace
 }  // namespace cairn

@@ -100,12 +100,8 @@ std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens) 
 
 void Engine::ReleaseTaken() {}
 
-Status Engine::DecodeForLogits(SeqId /*seq*/, size_t /*position*/, TokenSpan /*tokens*/) {
+Status Engine::DecodeChunks(std::span<const SeqChunk> /*chunks*/, ChunkLogits /*logits*/) {
   return Fail(ErrorCode::kUnsupported, "this engine has no logits inside a prompt");
-}
-
-Status Engine::DecodeChunks(std::span<const SeqChunk> /*chunks*/) {
-  return Fail(ErrorCode::kUnsupported, "this engine prefills one sequence at a time");
 }
 
 Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {

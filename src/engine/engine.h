@@ -243,6 +243,8 @@ struct SeqChunk {
   size_t position = 0;
   TokenSpan tokens;
 };
+// After which tokens of a chunk there are logits.
+enum class ChunkLogits : uint8_t { kLast, kEach };
 class MtpHeads;
 
 // Returns `tokens` at the end of `seq`, which has `position` tokens.
@@ -286,16 +288,15 @@ class Engine {
   // then nothing has changed. kInternal if libllama failed; the sequence is then empty.
   // REQUIRES: `seq` ends at `position`; 0 < size <= chunk_tokens_max().
   virtual Status Decode(SeqId seq, size_t position, TokenSpan tokens) = 0;
-  // As Decode, with the logits after each of the tokens: LogitsOf(i) are those after tokens[i]. The
-  // sequence's state has the bits that Decode gives it; the last digits of logits may differ,
-  // because kernels depend on the number of rows. kUnsupported if the engine cannot.
-  virtual Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens);
-  // As Decode of each chunk, in one computation: the weights are read once for all of them. With a
-  // token index counted over all chunks, LogitsOf gives the logits after the last token of each
-  // chunk, and after no other. Errors as in Decode; after kInternal all the sequences are empty.
-  // REQUIRES: traits().chunks_together; each sequence once; at most chunk_tokens_max() tokens.
-  virtual Status DecodeChunks(std::span<const SeqChunk> chunks);
-  // Returns the logits after the last token of the last Decode or DecodeForLogits; valid until the
+  // As Decode of each chunk, in one computation: the weights are read once for all of them.
+  // Afterwards LogitsOf, with an index that counts the tokens of all chunks, gives the logits after
+  // the last token of each chunk, or after each token. Those of each may have other last digits,
+  // because kernels depend on the number of rows; the states have the bits that they would have.
+  // Errors as in Decode; after kInternal all the sequences are empty. kUnsupported if the engine
+  // cannot. REQUIRES: each sequence once; traits().chunks_together for more than one; at most
+  // chunk_tokens_max() tokens together.
+  virtual Status DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits);
+  // Returns the logits after the last token of the last Decode or DecodeChunks; valid until the
   // next call that changes a sequence.
   std::span<const float> Logits() const { return LogitsOf(kLastRow); }
   static constexpr size_t kLastRow = SIZE_MAX;
@@ -305,8 +306,8 @@ class Engine {
   // REQUIRES: each sequence ends at the position of its first token; its tokens are adjacent and in
   // order; 0 < size <= chunk_tokens_max().
   virtual Status DecodeEach(std::span<const NextToken> tokens) = 0;
-  // As Logits(), after the token `index` of the last DecodeEach, DecodeForLogits or DecodeChunks;
-  // kLastRow: after the last token of the last decode of any kind.
+  // As Logits(), after the token `index` of the last DecodeEach or DecodeChunks; kLastRow: after
+  // the last token of the last decode of any kind.
   virtual std::span<const float> LogitsOf(size_t index) const = 0;
 
   // Returns the state of `seq` that cannot be rolled back, at the sequence's end.

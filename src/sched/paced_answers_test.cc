@@ -48,9 +48,9 @@ class TimedEngine final : public FakeEngine {
     return FakeEngine::DecodeEach(tokens);
   }
 
-  Status DecodeChunks(std::span<const SeqChunk> chunks) override {
+  Status DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits) override {
     together.push_back(chunks.size());
-    return FakeEngine::DecodeChunks(chunks);
+    return FakeEngine::DecodeChunks(chunks, logits);
   }
 
   double prefill_ms = 0;

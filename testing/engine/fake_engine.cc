@@ -155,26 +155,25 @@ Status FakeEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   return DecodeChunk(seq, position, tokens, nullptr);
 }
 
-Status FakeEngine::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
-  std::vector<std::vector<float>> each;
-  if (Status decoded = DecodeChunk(seq, position, tokens, &each); !decoded) return decoded;
-  logits_ = std::move(each);
-  return {};
-}
-
-Status FakeEngine::DecodeChunks(std::span<const SeqChunk> chunks) {
+Status FakeEngine::DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits) {
   size_t tokens = 0;
   for (const SeqChunk& chunk : chunks) tokens += chunk.tokens.size();
   CHECK(!chunks.empty() && tokens <= options_.chunk_tokens_max);
   if (!HasRoomFor(tokens)) return Fail(ErrorCode::kNoSpace, "other sequences are too long");
   std::vector<std::vector<float>> rows;
   for (const SeqChunk& chunk : chunks) {
-    if (Status decoded = Decode(chunk.seq, chunk.position, chunk.tokens); !decoded) {
-      for (const SeqChunk& each : chunks) Clear(each.seq);
+    std::vector<std::vector<float>> each;
+    // A test may override Decode.
+    const Status decoded = logits == ChunkLogits::kEach
+                               ? DecodeChunk(chunk.seq, chunk.position, chunk.tokens, &each)
+                               : Decode(chunk.seq, chunk.position, chunk.tokens);
+    if (!decoded) {
+      for (const SeqChunk& other : chunks) Clear(other.seq);
       return decoded;
     }
-    rows.resize(rows.size() + chunk.tokens.size());
-    rows.back() = logits_.back();
+    each.resize(chunk.tokens.size());
+    each.back() = logits_.back();
+    rows.insert(rows.end(), each.begin(), each.end());
   }
   logits_ = std::move(rows);
   return {};

@@ -78,9 +78,8 @@ class FakeEngine : public Engine {
   bool IsEndOfGeneration(Token token) const override;
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
-  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) override;
   Status DecodeEach(std::span<const NextToken> tokens) override;
-  Status DecodeChunks(std::span<const SeqChunk> chunks) override;
+  Status DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits) override;
   std::span<const float> LogitsOf(size_t index) const override {
     return index == kLastRow ? logits_.back() : logits_.at(index);
   }

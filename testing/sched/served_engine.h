@@ -61,14 +61,11 @@ class RecordingEngine final : public Engine {
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
     return engine_->Decode(seq, position, tokens);
   }
-  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) override {
-    return engine_->DecodeForLogits(seq, position, tokens);
-  }
   Status DecodeEach(std::span<const NextToken> tokens) override {
     return engine_->DecodeEach(tokens);
   }
-  Status DecodeChunks(std::span<const SeqChunk> chunks) override {
-    return engine_->DecodeChunks(chunks);
+  Status DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits) override {
+    return engine_->DecodeChunks(chunks, logits);
   }
   std::span<const float> LogitsOf(size_t index) const override { return engine_->LogitsOf(index); }
   Result<Bytes> TakeSnapshot(SeqId seq) override { return engine_->TakeSnapshot(seq); }

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "engine/batch_probe.h"
 #include "engine/embed/embedding_architectures.h"
+#include "engine/llama/backend/cpu_kernels.h"
 #include "engine/llama/backend/llama_backend.h"
 #include "engine/llama/backend/rpc_backend.h"
 #include "engine/llama/fit/device_fit.h"
@@ -126,6 +129,22 @@ struct LlamaEngine::Parts {
   std::shared_ptr<const TokenTexts> texts;  // read when a grammar first needs them
 };
 
+namespace {
+
+constexpr std::string_view kLeavesAmx =
+    "ggml's kernels for this CPU's AMX mix up the sequences of this model when several are decoded "
+    "together: it is loaded without them, as with --no-repack";
+
+// Whether the weights of a model with recurrent layers lie where AMX multiplies them. Such layers
+// multiply by sequence, and ggml 0.27 computes the first one's product alone (qwen35, lfm2).
+bool MayMixUpSequences(const LoadedModel& loaded, const LlamaOptions& options) {
+  const bool has_states =
+      llama_model_is_recurrent(loaded.model()) || llama_model_is_hybrid(loaded.model());
+  return has_states && options.repack && loaded.slots() > 1 && CpuUsesAmx();
+}
+
+}  // namespace
+
 Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked,
                                                        ModelKinds kinds) {
   LlamaOptions options = asked;
@@ -154,6 +173,16 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
       gpus, ListGpus(options.devices), options.gpu_layers,
       static_cast<size_t>(llama_model_n_layer(parts.loaded.model())), parts.loaded.layer_places());
   KeepRpcWorkersAlive(options.rpc_workers);
+  const auto mixes = MayMixUpSequences(parts.loaded, options) ? MixesUpSequences(engine.get())
+                                                              : Result<bool>(false);
+  if (!mixes) return tl::unexpected(mixes.error());
+  if (*mixes) {
+    if (options.note_sink()) options.note_sink()(LogLevel::kWarning, std::string(kLeavesAmx));
+    engine.reset();
+    LlamaOptions plain = asked;
+    plain.repack = false;
+    return Load(plain, kinds);
+  }
   TraitsProbe probe({&parts.loaded, &parts.info, &parts.sequences, &parts.segments,
                      &parts.spliced_segments, &parts.full_states, &parts.identity},
                     engine.get(), &parts.traits);
@@ -236,26 +265,20 @@ Status LlamaEngine::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   return decoded;
 }
 
-Status LlamaEngine::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
-  Status decoded = parts_->sequences.DecodeForLogits(seq, position, tokens);
-  if (decoded && parts_->mtp.on()) parts_->mtp.OnDecoded(NextTokens(seq, position, tokens));
-  return decoded;
-}
-
 Status LlamaEngine::DecodeEach(std::span<const NextToken> tokens) {
   Status decoded = parts_->sequences.DecodeEach(tokens);
   if (decoded) parts_->mtp.OnDecoded(tokens);
   return decoded;
 }
 
-Status LlamaEngine::DecodeChunks(std::span<const SeqChunk> chunks) {
+Status LlamaEngine::DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits) {
   std::vector<NextToken> tokens;
   for (const SeqChunk& chunk : chunks) {
     const auto next = NextTokens(chunk.seq, chunk.position, chunk.tokens);
     tokens.insert(tokens.end(), next.begin(), next.end());
   }
-  Status decoded = parts_->sequences.DecodeChunks(tokens);
-  if (decoded) parts_->mtp.OnDecoded(tokens);
+  Status decoded = parts_->sequences.DecodeChunks(tokens, logits);
+  if (decoded && parts_->mtp.on()) parts_->mtp.OnDecoded(tokens);
   return decoded;
 }
 

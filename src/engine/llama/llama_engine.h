@@ -56,9 +56,8 @@ class LlamaEngine final : public Engine {
   bool IsEndOfGeneration(Token token) const override;
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens) override;
-  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) override;
   Status DecodeEach(std::span<const NextToken> tokens) override;
-  Status DecodeChunks(std::span<const SeqChunk> chunks) override;
+  Status DecodeChunks(std::span<const SeqChunk> chunks, ChunkLogits logits) override;
   std::span<const float> LogitsOf(size_t index) const override;
   Result<Bytes> TakeSnapshot(SeqId seq) override;
   Status Restore(SeqId seq, size_t position, ByteSpan snapshot) override;

@@ -25,6 +25,11 @@ float Distance(std::span<const float> a, std::span<const float> b) {
   return distance;
 }
 
+Status DecodeForLogits(Engine* engine, size_t position, TokenSpan tokens) {
+  const SeqChunk chunk = {0, position, tokens};
+  return engine->DecodeChunks({&chunk, 1}, ChunkLogits::kEach);
+}
+
 // Kernels for many rows round differently from those for one.
 constexpr float kRounding = 0.02F;
 
@@ -40,7 +45,7 @@ TEST(ScoredChunk, HasTheLogitsThatPromptsOfTheSameTokensEndWith) {
     }
     engine->Clear(0);
     Read(engine.get(), prompt, 0, 64);
-    ASSERT_TRUE(engine->DecodeForLogits(0, 64, TokenSpan(prompt).subspan(64)).has_value());
+    ASSERT_TRUE(DecodeForLogits(engine.get(), 64, TokenSpan(prompt).subspan(64)).has_value());
     for (size_t i = 0; i < ends.size(); ++i) {
       EXPECT_LT(Distance(engine->LogitsOf(ends[i] - 65), alone[i]), kRounding) << ends[i];
     }
@@ -58,7 +63,7 @@ TEST(ScoredChunk, LeavesTheStateOfAnyOtherChunk) {
     engine->Clear(0);
     for (size_t begin = 0; begin < 384; begin += test::kGrid) {
       const TokenSpan chunk = TokenSpan(prompt).subspan(begin, test::kGrid);
-      ASSERT_TRUE(engine->DecodeForLogits(0, begin, chunk).has_value());
+      ASSERT_TRUE(DecodeForLogits(engine.get(), begin, chunk).has_value());
     }
     EXPECT_EQ(Read(engine.get(), prompt, 384, 400), cold);
   }

@@ -184,7 +184,8 @@ Status Slot::UseAdapters() {
 Status Slot::Prefill(TokenSpan tokens, bool all_logits) {
   Status decoded = UseAdapters();
   if (decoded) {
-    decoded = all_logits ? engine_->DecodeForLogits(seq_, tokens_.size(), tokens)
+    const SeqChunk chunk = {seq_, tokens_.size(), tokens};
+    decoded = all_logits ? engine_->DecodeChunks({&chunk, 1}, ChunkLogits::kEach)
                          : engine_->Decode(seq_, tokens_.size(), tokens);
   }
   if (!decoded) {
@@ -201,13 +202,13 @@ void Slot::AddPrefilled(TokenSpan tokens) {
   if (provenance_.clean < tokens_.size()) uncut_ = std::move(chunk);
 }
 
-Status Slot::PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks) {
+Status PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks) {
   std::vector<SeqChunk> together;
   for (const auto& [slot, tokens] : chunks) {
     together.push_back({slot->seq_, slot->tokens_.size(), tokens});
   }
   Status decoded = chunks.front().slot->UseAdapters();
-  if (decoded) decoded = engine->DecodeChunks(together);
+  if (decoded) decoded = engine->DecodeChunks(together, ChunkLogits::kLast);
   for (const auto& [slot, tokens] : chunks) {
     if (decoded) {
       slot->AddPrefilled(tokens);

@@ -31,6 +31,9 @@ struct SlotChunk {
   Slot* slot = nullptr;
   TokenSpan tokens;
 };
+// As Slot::Prefill of each, in one computation (Engine::DecodeChunks). On kInternal all the slots
+// are empty. REQUIRES: their namespaces use the same adapters.
+Status PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks);
 
 class Slot {
  public:
@@ -84,12 +87,9 @@ class Slot {
     return !provenance_.answers.empty() && provenance_.answers.back().end == tokens_.size();
   }
 
-  // Computes `tokens`, part of a prompt, as one chunk; with `all_logits` by DecodeForLogits. On an
+  // Computes `tokens`, part of a prompt, as one chunk; with `all_logits` after each token. On an
   // error of the engine the slot is empty.
   Status Prefill(TokenSpan tokens, bool all_logits = false);
-  // As Prefill of each, in one computation (Engine::DecodeChunks). On kInternal all the slots are
-  // empty. REQUIRES: their namespaces use the same adapters.
-  static Status PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks);
   // As Prefill, for a medium, whose rows take the places of `tokens`.
   Status PrefillMedium(TokenSpan tokens, const EncodedPiece& piece);
   // Decodes one token that belonged to an answer before the slot was lost. Errors as in Prefill.
@@ -112,6 +112,7 @@ class Slot {
 
  private:
   friend class SlotAssembly;
+  friend Status PrefillTogether(Engine* engine, std::span<const SlotChunk> chunks);
 
   // The engine computes with the adapters of the slot's namespace from now on.
   Status UseAdapters();

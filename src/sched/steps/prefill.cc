@@ -402,17 +402,6 @@ Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
   return SlotOf(*request).PrefillMedium(tokens, **rows);
 }
 
-void Prefill::OnChunk(RunningRequest* request, const TokenRange& range, double ms) {
-  const size_t tokens = range.end - range.begin;
-  request->prefill_ms += ms;
-  if (tokens >= kMeasuredTokensMin) request->chunk_ms_per_token = ms / static_cast<double>(tokens);
-  prefetcher_->OnPrefilled(tokens);
-  context_->offloader.CountBeside(tokens);
-  context_->shares.Charge(request->request.name_space, ms);
-  if (running_->has_decoding()) context_->pace->OnPrefill(ms);
-  running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
-}
-
 double Prefill::MsPerToken(const RunningRequest& request) const {
   return request.chunk_ms_per_token > 0 ? request.chunk_ms_per_token
                                         : context_->restorer.prefill_ms_per_token();
@@ -506,7 +495,14 @@ void Prefill::ComputeChunk(RunningRequest* request, const Chunk& chunk) {
 void Prefill::OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
                          std::span<const float> logits) {
   const size_t end = chunk.range.end;
-  OnChunk(request, chunk.range, ms);
+  const size_t tokens = end - chunk.range.begin;
+  request->prefill_ms += ms;
+  if (tokens >= kMeasuredTokensMin) request->chunk_ms_per_token = ms / static_cast<double>(tokens);
+  prefetcher_->OnPrefilled(tokens);
+  context_->offloader.CountBeside(tokens);
+  context_->shares.Charge(request->request.name_space, ms);
+  if (running_->has_decoding()) context_->pace->OnPrefill(ms);
+  running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
   // A chunk that began off the grid passes those inside it.
   std::erase_if(request->plan, [end](const Placement& at) { return at.position < end; });
   if (!request->plan.empty() && request->plan.front().position == end) TakeCheckpoint(request);

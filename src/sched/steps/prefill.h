@@ -121,17 +121,13 @@ class Prefill {
   // The chunks to compute next, by slot: that of the first request, and those of others in its
   // group that fit into a ubatch beside it. Each reads the weights once more otherwise.
   std::vector<PlannedChunk> PlanChunks(std::span<RunningRequest* const> in_order) const;
-  bool MayBeTogether(const PlannedChunk& planned) const;
-  // The most tokens of chunks that are computed together, the first of which is this request's.
-  size_t TokensTogether(const RunningRequest& first) const;
   void ComputeTogether(const std::vector<PlannedChunk>& chunks);
   void ComputeChunk(RunningRequest* request, const Chunk& chunk);
-  // `logits`: those after the chunk's last token.
+  // A chunk was computed. `logits`: those after its last token.
   void OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
                   std::span<const float> logits);
   Status Compute(RunningRequest* request, const TokenRange& range, bool is_answer);
   Status ComputeMedium(RunningRequest* request, TokenSpan tokens);
-  void OnChunk(RunningRequest* request, const TokenRange& range, double ms);
   void TakeCheckpoint(RunningRequest* request);
   // The prompt is computed: stores the state with the logits, and begins the answer or holds it.
   void FinishAndKeepEnd(RunningRequest* request, std::span<const float> logits);

@@ -12,14 +12,6 @@
 
 namespace cairn {
 
-bool Prefill::MayBeTogether(const PlannedChunk& planned) const {
-  const RunningRequest& request = *planned.request;
-  // Neighbours change the last bits, which `exact` promises to keep.
-  return context_->engine->traits().chunks_together && !context_->exact() && group_.Has(request) &&
-         !planned.chunk.is_answer && !request.scores_prompt() && !request.has_placeholder &&
-         !IsMediaToken(request.prefill_tokens[planned.chunk.range.begin]);
-}
-
 // With a stream for each slot, and with recurrent states, libllama computes equal numbers of tokens
 // of sequences whose numbers follow one another, and what does not fit in calls of its own. Then
 // unequal chunks take twice as long together as apart (docs/serve_tried.md).
@@ -27,8 +19,15 @@ std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
     std::span<RunningRequest* const> in_order) const {
   RunningRequest& first = *in_order.front();
   const PlannedChunk planned = {&first, NextChunk(first)};
-  if (!MayBeTogether(planned)) return {planned};
   const MemoryTraits& traits = context_->engine->traits();
+  // Neighbours change the last bits, which `exact` promises to keep.
+  const auto may_share = [&](const PlannedChunk& of) {
+    const RunningRequest& request = *of.request;
+    return traits.chunks_together && !context_->exact() && group_.Has(request) &&
+           !of.chunk.is_answer && !request.scores_prompt() && !request.has_placeholder &&
+           !IsMediaToken(request.prefill_tokens[of.chunk.range.begin]);
+  };
+  if (!may_share(planned)) return {planned};
   const bool any_fits = traits.one_buffer && traits.memory_class == MemoryClass::kAttention;
   std::map<size_t, PlannedChunk> by_slot;
   for (RunningRequest* const other : in_order) {
@@ -36,16 +35,22 @@ std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
     const bool fits = any_fits || of_other.tokens() == planned.tokens();
     const bool same_adapters =
         AdapterSetOf(other->request.name_space) == AdapterSetOf(first.request.name_space);
-    if (fits && same_adapters && MayBeTogether(of_other)) by_slot[*other->slot] = of_other;
+    if (fits && same_adapters && may_share(of_other)) by_slot[*other->slot] = of_other;
   }
   const auto at_first = by_slot.find(*first.slot);
-  const size_t tokens_max = TokensTogether(first);
+  const double ms_per_token = MsPerToken(first);
+  auto tokens_max = static_cast<double>(context_->engine->chunk_tokens_max());
+  if (running_->has_decoding() && ms_per_token > 0) {
+    tokens_max = std::min(tokens_max, context_->pace->ChunkMsMax(context_->NowMs()) / ms_per_token);
+  }
   size_t tokens = planned.tokens();
   std::vector<PlannedChunk> chunks = {planned};
   const auto take = [&](size_t slot, const PlannedChunk& next, bool in_front) {
     const size_t neighbour = *(in_front ? chunks.front() : chunks.back()).request->slot;
     const bool follows = any_fits || (in_front ? slot + 1 == neighbour : slot == neighbour + 1);
-    if (!follows || tokens + next.tokens() > tokens_max) return false;
+    if (!follows || static_cast<double>(tokens + next.tokens()) > tokens_max) {
+      return false;
+    }
     tokens += next.tokens();
     chunks.insert(in_front ? chunks.begin() : chunks.end(), next);
     return true;
@@ -57,14 +62,6 @@ std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
     if (!take(next->first, next->second, /*in_front=*/true)) break;
   }
   return chunks;
-}
-
-size_t Prefill::TokensTogether(const RunningRequest& first) const {
-  const size_t ubatch = context_->engine->chunk_tokens_max();
-  const double ms_per_token = MsPerToken(first);
-  if (!running_->has_decoding() || ms_per_token <= 0) return ubatch;
-  const double tokens = context_->pace->ChunkMsMax(context_->NowMs()) / ms_per_token;
-  return static_cast<size_t>(std::min(tokens, static_cast<double>(ubatch)));
 }
 
 void Prefill::ComputeTogether(const std::vector<PlannedChunk>& chunks) {
@@ -79,7 +76,7 @@ void Prefill::ComputeTogether(const std::vector<PlannedChunk>& chunks) {
   std::deque<TraceSpan> spans;
   for (size_t i = 0; i < chunks.size(); ++i) spans.emplace_back(context_->options.trace, "prefill");
   const double begin_ms = context_->NowMs();
-  const Status computed = Slot::PrefillTogether(context_->engine, parts);
+  const Status computed = PrefillTogether(context_->engine, parts);
   if (!computed && computed.error().code == ErrorCode::kNoSpace) {
     for (TraceSpan& span : spans) span.Drop();
     return ComputeChunk(chunks.front().request, chunks.front().chunk);

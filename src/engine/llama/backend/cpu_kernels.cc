@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kPrefix = "libggml-cpu-";
+constexpr std::string_view kKernelsPrefix = "libggml-cpu-";
 // The exported function with which ggml compares its libraries; 0: not for this CPU.
 constexpr const char* kScoreFunction = "ggml_backend_score";
 constexpr const char* kFeaturesFunction = "ggml_backend_get_features";
@@ -38,7 +38,7 @@ std::vector<fs::path> KernelLibraries(const fs::path& folder) {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix) || entry.path().extension() != ".so") continue;
+    if (!name.starts_with(kKernelsPrefix) || entry.path().extension() != ".so") continue;
     if (const int score = ScoreOf(entry.path()); score > 0)
       scored.emplace_back(score, entry.path());
   }
@@ -60,7 +60,7 @@ bool UsesAmx(ggml_backend_reg_t backend) {
 }
 
 // The file that the backend's functions come from; empty if that cannot be told.
-fs::path FileOf(ggml_backend_reg_t backend) {
+fs::path LibraryOf(ggml_backend_reg_t backend) {
   Dl_info found = {};
   void* const function = ggml_backend_reg_get_proc_address(backend, kFeaturesFunction);
   if (function == nullptr || dladdr(function, &found) == 0 || found.dli_fname == nullptr) return {};
@@ -71,16 +71,25 @@ std::string NameOf(const fs::path& file) {
   return file.stem().string();
 }
 
+// nullptr if ggml has no backend for CPUs.
+ggml_backend_reg_t CpuBackend() {
+  ggml_backend_dev_t const device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
+  return device == nullptr ? nullptr : ggml_backend_dev_backend_reg(device);
+}
+
 }  // namespace
 
+bool CpuUsesAmx() {
+  ggml_backend_reg_t const backend = CpuBackend();
+  return backend != nullptr && UsesAmx(backend);
+}
+
 Result<KernelChoice> UseKernelsThatKeepBits() {
-  ggml_backend_dev_t const device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-  ggml_backend_reg_t const chosen =
-      device == nullptr ? nullptr : ggml_backend_dev_backend_reg(device);
+  ggml_backend_reg_t const chosen = CpuBackend();
   if (chosen == nullptr || !UsesAmx(chosen)) return KernelChoice{};
-  const fs::path file = FileOf(chosen);
+  const fs::path file = LibraryOf(chosen);
   const std::string name = NameOf(file);
-  if (!file.filename().string().starts_with(kPrefix)) {
+  if (!file.filename().string().starts_with(kKernelsPrefix)) {
     return Fail(ErrorCode::kUnsupported, "ggml's kernels for CPUs use AMX, and are built into " +
                                              (name.empty() ? "it" : name));
   }

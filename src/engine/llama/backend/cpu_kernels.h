@@ -1,3 +1,4 @@
+// CpuUsesAmx: whether ggml computes with a CPU's AMX, whose kernels sum in tiles.
 // UseKernelsThatKeepBits: chooses among ggml's libraries for CPUs one whose sums do not depend on
 // what else is in a batch, nor on where in the cache a token lies.
 //
@@ -15,6 +16,9 @@
 #include "base/result.h"
 
 namespace cairn {
+
+// REQUIRES: InitLlamaBackend. Any thread.
+bool CpuUsesAmx();
 
 struct KernelChoice {
   std::string left;  // the library that ggml had chosen; empty if its kernels keep bits

@@ -52,19 +52,14 @@ Status LlamaSequences::Decode(SeqId seq, size_t position, TokenSpan tokens) {
   return DecodeBatch(NextTokens(seq, position, tokens), Batch::kChunks);
 }
 
-Status LlamaSequences::DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens) {
-  CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
-  return DecodeBatch(NextTokens(seq, position, tokens), Batch::kScoredChunk);
-}
-
 Status LlamaSequences::DecodeEach(std::span<const NextToken> tokens) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
   return DecodeBatch(tokens, Batch::kSingleTokens);
 }
 
-Status LlamaSequences::DecodeChunks(std::span<const NextToken> tokens) {
+Status LlamaSequences::DecodeChunks(std::span<const NextToken> tokens, ChunkLogits logits) {
   CHECK(!tokens.empty() && tokens.size() <= loaded_->ubatch_tokens());
-  return DecodeBatch(tokens, Batch::kChunks);
+  return DecodeBatch(tokens, logits == ChunkLogits::kEach ? Batch::kScoredChunks : Batch::kChunks);
 }
 
 Status LlamaSequences::DecodeBatch(std::span<const NextToken> tokens, Batch kind) {

@@ -37,13 +37,11 @@ class LlamaSequences {
   void NotifyOfChanges(std::function<void(SeqId)> on_change) { on_change_ = std::move(on_change); }
 
   Status Decode(SeqId seq, size_t position, TokenSpan tokens);
-  Status DecodeForLogits(SeqId seq, size_t position, TokenSpan tokens);
   Status DecodeEach(std::span<const NextToken> tokens);
   // `tokens`: of one chunk after the other.
-  Status DecodeChunks(std::span<const NextToken> tokens);
+  Status DecodeChunks(std::span<const NextToken> tokens, ChunkLogits logits);
   Status DecodeMedium(SeqId seq, size_t position, const EncodedPiece& piece);
-  // `index`: a token of the last DecodeEach, DecodeForLogits or DecodeChunks; -1: the last token of
-  // the last decode.
+  // `index`: a token of the last DecodeEach or DecodeChunks; -1: the last token of the last decode.
   std::span<const float> LogitsAt(int32_t index) const;
 
   Result<Bytes> TakeSnapshot(SeqId seq);
@@ -75,7 +73,7 @@ class LlamaSequences {
  private:
   enum class Batch : uint8_t {
     kChunks,        // each of one sequence; the last token of each has logits
-    kScoredChunk,   // of one sequence; each token has logits
+    kScoredChunks,  // likewise; each token has logits
     kSingleTokens,  // the next tokens of several sequences; each has logits
   };
   Status DecodeBatch(std::span<const NextToken> tokens, Batch kind);
