@@ -52,8 +52,8 @@ bool IdleUnloader::Unload() {
                                      ", so the model is unloaded; " + std::to_string(offloaded) +
                                      " slots were offloaded, and the cache stays");
   context_->stats.Update([this](SchedulerStats* stats) {
-    stats->sleeping = true;
-    ++stats->sleeps;
+    stats->sleep.asleep = true;
+    ++stats->sleep.count;
     stats->slot_counters = context_->pool.counters();
     stats->cache = context_->cache->stats();
     stats->unsaved_bytes = context_->offloader.UnstoredBytes();
@@ -87,8 +87,8 @@ bool IdleUnloader::Load() {
   const double load_ms = busy_ms_ - begin_ms;
   context_->Log(LogLevel::kInfo, "awake after " + Seconds(load_ms));
   context_->stats.Update([&](SchedulerStats* stats) {
-    stats->sleeping = false;
-    stats->wake_ms += load_ms;
+    stats->sleep.asleep = false;
+    stats->sleep.wake_ms += load_ms;
   });
   return true;
 }

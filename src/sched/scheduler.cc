@@ -105,7 +105,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     if (seed != SamplingParams{}.seed) seed += static_cast<uint32_t>(i);
     answer.generation = generation;
     answer.answer_index = i;
-    answer.submitted_ms = answer.queued_ms = now_ms;
+    answer.times.submitted_ms = answer.times.queued_ms = now_ms;
     // Set here, so that a request that leaves the queue without a slot ends like any other.
     answer.cost.prompt_tokens = answer.request.prompt.size();
     answer.text = std::make_unique<StopText>(answer.request.params.stop_texts);
@@ -350,7 +350,7 @@ void Scheduler::FailOverdue() {
   if (context_.options.request_ms_max <= 0) return;
   const double begun_before_ms = context_.NowMs() - context_.options.request_ms_max;
   running_.FailIf(
-      [&](const RequestState& request) { return request.submitted_ms < begun_before_ms; },
+      [&](const RequestState& request) { return request.times.submitted_ms < begun_before_ms; },
       {ErrorCode::kTimedOut,
        "the request took longer than --request-timeout; its prefilled tokens stay in the cache, so "
        "a retry continues from them"});
@@ -404,12 +404,12 @@ void Scheduler::RecoverMemory() {
   }
   if (draft_model_ != nullptr && !idle_unloader_.unloaded()) draft_model_->EmptySlots();
   memory_governor_.OnFailedAllocation();
-  context_.stats.Update([](SchedulerStats* stats) { ++stats->memory_failures; });
+  context_.stats.Update([](SchedulerStats* stats) { ++stats->memory.failures; });
 }
 
 SchedulerStats Scheduler::stats() const {
   SchedulerStats stats = context_.stats.Read();
-  stats.waiting = queue_.size();
+  stats.open.waiting = queue_.size();
   stats.refused = queue_.refused();
   stats.saved = context_.cache->saved_stats();
   if (context_.options.remote != nullptr) stats.remote = context_.options.remote->figures();

@@ -11,16 +11,12 @@ namespace {
 constexpr double kDiskWaitMsMin = 2'000;
 
 SlotPoolOptions PoolOptions(const SchedulerOptions& options, const CutRules& cuts) {
-  return {options.reuse,
-          cuts,
-          options.leave_grid && options.reuse == ReuseMode::kLive,
-          options.keep_ends,
-          options.offload,
-          options.first_lineage,
-          options.unused_ms,
-          options.move_tokens_min,
-          options.beside_tokens_max,
-          options.trace};
+  SlotPoolOptions pool{options.slots};
+  pool.mode = options.reuse;
+  pool.cuts = cuts;
+  pool.leave_grid = options.leave_grid && options.reuse == ReuseMode::kLive;
+  pool.trace = options.trace;
+  return pool;
 }
 
 }  // namespace
@@ -65,7 +61,7 @@ SchedulerContext::SchedulerContext(Engine* the_engine, CheckpointCache* the_cach
       trace(the_options.trace, the_engine->slots()),
       pace(*MakeAnswerPace(the_options.pace)) {
   CHECK(options.reuse != ReuseMode::kExact ||
-        (options.move_tokens_min == 0 && !options.context_shift));
+        (options.slots.move_tokens_min == 0 && !options.context_shift));
   stats.Update([&](SchedulerStats* now) { now->slots.resize(engine->slots()); });
 }
 
@@ -95,8 +91,8 @@ ChunkRules SchedulerContext::chunk_rules() const {
 
 void SchedulerContext::CountDecode(size_t requests) {
   stats.Update([requests](SchedulerStats* now) {
-    ++now->decodes;
-    now->decode_requests += requests;
+    ++now->decodes.calls;
+    now->decodes.requests += requests;
   });
 }
 

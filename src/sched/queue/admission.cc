@@ -48,7 +48,8 @@ std::vector<QueuedRequest*> Admission::InQueueOrder(std::vector<QueuedRequest*> 
   std::vector<Contender> contenders;
   for (const QueuedRequest* queued : ready) {
     const bool goes_on = queued->was_admitted() && !queued->preempted;
-    const double since_ms = queued->preempted ? queued->queued_ms : queued->submitted_ms;
+    const double since_ms =
+        queued->preempted ? queued->times.queued_ms : queued->times.submitted_ms;
     contenders.push_back({queued->number, queued->request.name_space, goes_on,
                           context_->PrefillMs(queued->estimate.tokens), now_ms - since_ms});
   }
@@ -172,7 +173,7 @@ bool Admission::PreemptPaused() {
 std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   std::set<NamespaceId> waiting;
   queue_->ForEach([&](QueuedRequest* queued) {
-    const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
+    const bool too_long = now_ms - queued->times.queued_ms > context_->options.share_wait_ms;
     if (too_long && WantsSlot(*queued)) waiting.insert(OwnerOf(queued->request.name_space));
   });
   return waiting;

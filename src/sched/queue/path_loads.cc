@@ -31,7 +31,7 @@ bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
   for (QueuedRequest* queued : in_order) {
     if (!IsLoading(*queued)) continue;
     const double now_ms = context_->NowMs();
-    queued->load_ms = now_ms - queued->path_load.begin_ms;
+    queued->times.load_ms = now_ms - queued->path_load.begin_ms;
     if (!wait_.IsTooLong(loader, now_ms, queued->path_load.begin_ms,
                          context_->DiskWaitMsMax(queued->tokens().size()))) {
       continue;
@@ -81,7 +81,7 @@ void PathLoads::CountLoading() {
         return loader.IsLoading(load.second);
       }));
   if (std::exchange(loading_, loading) == loading) return;
-  context_->stats.Update([&](SchedulerStats* stats) { stats->loading = loading; });
+  context_->stats.Update([&](SchedulerStats* stats) { stats->open.loading = loading; });
 }
 
 void PathLoads::Choose(QueuedRequest* queued) {

@@ -47,7 +47,7 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   if (!reader->prefills_prompt()) return;
   if (reader->request.name_space != request.name_space) return;
   size_t position = SharedPoint(reader->prefill_tokens, request.prompt, context_->cuts,
-                                context_->options.keep_ends);
+                                context_->options.slots.keep_ends);
   // Every prompt has a chunk that ends at its end, but not every one ends a chunk before that.
   const bool is_inside = position < reader->prefill_tokens.size();
   const bool stops = is_inside && context_->engine->traits().NeedsSnapshots();

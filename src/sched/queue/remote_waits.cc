@@ -53,7 +53,7 @@ void RemoteWaits::Ask(QueuedRequest* queued) {
 bool RemoteWaits::Poll(QueuedRequest* queued) {
   RemoteLookup* const remote = context_->options.remote;
   const auto ticket = tickets_.find(queued->number);
-  queued->fetch_ms = context_->NowMs() - queued->remote.begin_ms;
+  queued->times.fetch_ms = context_->NowMs() - queued->remote.begin_ms;
   if (remote->StateOf(ticket->second) != RemoteLookup::State::kDone) return false;
   remote->End(ticket->second);
   tickets_.erase(ticket);
@@ -71,7 +71,7 @@ bool RemoteWaits::Waits(const QueuedRequest& queued) const {
 void RemoteWaits::CountFetching() {
   if (std::exchange(fetching_, tickets_.size()) == tickets_.size()) return;
   context_->stats.Update(
-      [count = tickets_.size()](SchedulerStats* stats) { stats->fetching = count; });
+      [count = tickets_.size()](SchedulerStats* stats) { stats->open.fetching = count; });
 }
 
 }  // namespace cairn

@@ -43,10 +43,10 @@ RunningRequest* RunningRequests::Admit(RequestState queued) {
   // Added first, so that its client gets a result whatever happens from here on.
   RunningRequest& request = *requests_.emplace(after, std::move(queued));
   if (!request.was_admitted()) {
-    request.admitted_ms = context_->NowMs();
-    request.cost.queue_ms = request.admitted_ms - request.submitted_ms;
+    request.times.admitted_ms = context_->NowMs();
+    request.cost.queue_ms = request.times.admitted_ms - request.times.submitted_ms;
     context_->stats.Update(
-        [&](SchedulerStats* stats) { stats->queue_times.AddMs(request.cost.queue_ms); });
+        [&](SchedulerStats* stats) { stats->latencies.queue.AddMs(request.cost.queue_ms); });
     request.cost.pinned_texts = request.request.pinned_texts;
     request.cost.dropped_messages = request.request.dropped_messages;
     request.sampler = context_->engine->MakeSampler(request.request.params.sampling);
@@ -59,7 +59,7 @@ RunningRequest* RunningRequests::Admit(RequestState queued) {
   }
   request.admission = ++last_admission_;
   request.slot_ms = context_->NowMs();
-  context_->trace.OnLeavesQueue({request.number, request.queued_ms});
+  context_->trace.OnLeavesQueue({request.number, request.times.queued_ms});
   return &request;
 }
 
@@ -67,7 +67,7 @@ RequestState RunningRequests::Remove(RunningRequest* request, std::string_view w
   const auto found = std::find_if(requests_.begin(), requests_.end(),
                                   [&](const RunningRequest& other) { return &other == request; });
   CHECK(found != requests_.end());
-  const ScheduleTrace::Answer answer{found->number, found->queued_ms};
+  const ScheduleTrace::Answer answer{found->number, found->times.queued_ms};
   if (found->slot) {
     found->drafts.Release(context_->pool.slot(*found->slot).tokens());
     context_->trace.OnLeavesSlot(*found->slot, answer, found->cost, why);
@@ -145,7 +145,7 @@ void RunningRequests::UpdatePauses() {
     queued->paused = queued->generation->behind();
     has_paused_ = has_paused_ || queued->paused;
     // It did not wait for a slot until now.
-    if (!queued->paused) queued->queued_ms = context_->NowMs();
+    if (!queued->paused) queued->times.queued_ms = context_->NowMs();
   });
 }
 
@@ -157,7 +157,7 @@ void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
   context_->offloader.OffloadAndClear(*request->slot, true);
   QueuedRequest back{Remove(request, "preempted")};
   back.preempted = for_share || back.paused;
-  back.queued_ms = context_->NowMs();
+  back.times.queued_ms = context_->NowMs();
   context_->stats.Update([](SchedulerStats* stats) { ++stats->preempted; });
   queue_->PushFront(std::move(back));
 }
@@ -191,7 +191,7 @@ void RunningRequests::PublishSlots() {
       stats->slot_tokens_max = std::max(stats->slot_tokens_max, slot.tokens);
     }
     stats->slots = std::move(slots);
-    stats->running = requests_.size();
+    stats->open.running = requests_.size();
   });
 }
 

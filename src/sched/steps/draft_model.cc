@@ -10,10 +10,10 @@ namespace {
 SchedulerOptions OptionsOf(const SchedulerOptions& of_model) {
   SchedulerOptions options;
   options.reuse = ReuseMode::kAny;
-  options.keep_ends = false;
-  options.offload = of_model.offload;
-  options.unused_ms = of_model.unused_ms;
-  options.first_lineage = of_model.drafts.model.first_lineage;
+  options.slots.keep_ends = false;
+  options.slots.offload = of_model.slots.offload;
+  options.slots.unused_ms = of_model.slots.unused_ms;
+  options.slots.first_lineage = of_model.drafts.model.first_lineage;
   options.log = of_model.log;
   return options;
 }

@@ -121,8 +121,8 @@ class Account {
   }
   void Check() const {
     const SchedulerStats stats = scheduler_.stats();
-    EXPECT_EQ(stats.prefetched_tokens, engine_.prefetched());
-    EXPECT_EQ(stats.prefetched_used_tokens, engine_.used());
+    EXPECT_EQ(stats.prefetch.tokens, engine_.prefetched());
+    EXPECT_EQ(stats.prefetch.used_tokens, engine_.used());
     EXPECT_GE(LeftToLend(), 0);
   }
   double LeftToLend() const {

@@ -234,8 +234,8 @@ size_t Prefetcher::CountUsed(const GenerationRequest& request, size_t reused) {
 
 void Prefetcher::Publish() {
   context_->stats.Update([this](SchedulerStats* stats) {
-    stats->prefetched_tokens = budget_.prefetched();
-    stats->prefetched_used_tokens = budget_.used();
+    stats->prefetch.tokens = budget_.prefetched();
+    stats->prefetch.used_tokens = budget_.used();
     stats->cache = context_->cache->stats();
   });
 }

@@ -112,7 +112,7 @@ void Prefill::Resume(RunningRequest* request) {
   context_->trace.OnResumed(resumed.slot, resumed.report);
   if (resumed.report.disk_tokens > 0) {
     resumed.report.restore_ms +=
-        std::exchange(request->load_ms, 0) + std::exchange(request->fetch_ms, 0);
+        std::exchange(request->times.load_ms, 0) + std::exchange(request->times.fetch_ms, 0);
   }
   CountRestore(resumed.report);
   request->slot = resumed.slot;
@@ -132,7 +132,7 @@ void Prefill::Resume(RunningRequest* request) {
 void Prefill::CountRestore(const ReuseReport& report) {
   if (report.ram_tokens + report.disk_tokens == 0) return;
   context_->stats.Update([&](SchedulerStats* stats) {
-    (report.disk_tokens > 0 ? stats->disk_restore_times : stats->ram_restore_times)
+    (report.disk_tokens > 0 ? stats->latencies.disk_restore : stats->latencies.ram_restore)
         .AddMs(report.restore_ms);
   });
 }
@@ -213,11 +213,11 @@ Contender Prefill::ContenderOf(const RunningRequest& request) const {
   const double now_ms = context_->NowMs();
   Contender contender{request.number, request.request.name_space, request.has_begun(),
                       context_->PrefillMs(request.prefill_tokens.size() - slot_tokens),
-                      now_ms - request.submitted_ms};
+                      now_ms - request.times.submitted_ms};
   queue_->ForEach([&](QueuedRequest* waiter) {
     if (waiter->wait.reader != request.admission) return;
     const double prefill_ms = context_->PrefillMs(waiter->request.prompt.size() - slot_tokens);
-    const double waited_ms = now_ms - waiter->submitted_ms;
+    const double waited_ms = now_ms - waiter->times.submitted_ms;
     if (prefill_ms - waited_ms >= contender.prefill_ms - contender.waited_ms) return;
     contender.prefill_ms = prefill_ms;
     contender.waited_ms = waited_ms;
@@ -539,10 +539,11 @@ void Prefill::TakeCheckpoint(RunningRequest* request) {
 
 void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
   if (!request->has_begun()) {
-    request->first_token_ms = context_->NowMs();
-    request->cost.prompt_ms = request->first_token_ms - request->admitted_ms;
+    request->times.first_token_ms = context_->NowMs();
+    request->cost.prompt_ms = request->times.first_token_ms - request->times.admitted_ms;
     context_->stats.Update([&](SchedulerStats* stats) {
-      stats->first_token_times.AddMs(request->first_token_ms - request->submitted_ms);
+      stats->latencies.first_token.AddMs(request->times.first_token_ms -
+                                         request->times.submitted_ms);
     });
     running_->answer_reporter().PushPrompt(request);
     request->generation->MarkPromptPrefilled();

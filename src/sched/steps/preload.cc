@@ -48,8 +48,8 @@ void Preload::Plan(RunningRequest* request) {
 }
 
 void Preload::Finish(RunningRequest* request) {
-  request->first_token_ms = context_->NowMs();
-  request->cost.prompt_ms = request->first_token_ms - request->admitted_ms;
+  request->times.first_token_ms = context_->NowMs();
+  request->cost.prompt_ms = request->times.first_token_ms - request->times.admitted_ms;
   if (request->slot) {
     const size_t tokens = running_->slot_tokens(*request);
     context_->restorer.ObservePrefill(tokens - request->prefill_begin_tokens, request->prefill_ms);

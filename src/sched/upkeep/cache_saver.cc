@@ -15,7 +15,7 @@ bool CacheSaver::Step(bool now) {
       unsaved_bytes + cache->saved_stats().unsynced_bytes, context_->NowMs());
   context_->stats.Update([&](SchedulerStats* stats) {
     stats->unsaved_bytes = unsaved_bytes;
-    if (lag_ms) stats->save_lags.AddMs(*lag_ms);
+    if (lag_ms) stats->latencies.save_lag.AddMs(*lag_ms);
     stats->cache = cache->stats();
   });
   return step.began || stored;

@@ -20,7 +20,7 @@ void MemoryGovernor::Watch() {
   looked_ms_ = now_ms;
   const MemoryRoom room = context_->options.memory->Look();
   context_->stats.Update(
-      [&](SchedulerStats* stats) { stats->memory_left_bytes = room.left_bytes; });
+      [&](SchedulerStats* stats) { stats->memory.left_bytes = room.left_bytes; });
   SetBudget(room, now_ms);
 }
 
@@ -53,8 +53,8 @@ void MemoryGovernor::SetBudget(const MemoryRoom& room, double now_ms) {
   context_->stats.Update([&](SchedulerStats* stats) {
     stats->cache = context_->cache->stats();
     if (budget > before) return;
-    ++stats->sheddings;
-    stats->shed_bytes += freed_bytes;
+    ++stats->memory.sheddings;
+    stats->memory.shed_bytes += freed_bytes;
   });
 }
 
