@@ -50,6 +50,8 @@ class ScheduleTrace {
   ScheduleTrace(TraceEvents* events, size_t slots);
 
   bool on() const { return events_ != nullptr; }
+  // Begins a span of the context thread. `name` outlives the span.
+  TraceSpan Span(std::string_view name) { return {events_, name}; }
 
   // These end the span passed to them, which began before the work.
   void EndChunk(TraceSpan* piece, size_t slot, const TokenRange& read);

@@ -126,6 +126,8 @@ struct SchedulerStats {
 
 class StatsBoard {
  public:
+  explicit StatsBoard(size_t slots) { stats_.slots.resize(slots); }
+
   // Calls `change` with the figures under the lock. `change` must not call StatsBoard.
   template <typename Change>
   void Update(Change change) {

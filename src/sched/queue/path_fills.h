@@ -17,18 +17,22 @@
 #include <map>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
 #include "sched/queue/path_loads.h"
 #include "sched/queue/running_requests.h"
+#include "sched/request/queue_order.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
 
 namespace cairn {
 
 class PathFills {
  public:
-  // Both must outlive this object.
-  PathFills(SchedulerContext* context, const RunningRequests* running)
-      : context_(context), running_(running) {}
+  // All must outlive this object.
+  PathFills(CheckpointCache* cache, const Clock* clock, Restorer* restorer, FairShares* shares,
+            const RunningRequests* running)
+      : cache_(cache), clock_(clock), restorer_(restorer), shares_(shares), running_(running) {}
 
   // Takes a slot for the request if its path is long (Restorer::BeginFilling), once while it is
   // queued. Returns whether it did. REQUIRES: a slot is free, and the request could have it now.
@@ -52,7 +56,10 @@ class PathFills {
   // Whether the request has left the queue or waited too long; then its slot is empty.
   bool IsOver(QueuedRequest* queued, const Running& fill);
 
-  SchedulerContext* const context_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  Restorer* const restorer_;
+  FairShares* const shares_;
   const RunningRequests* const running_;
   std::map<uint64_t, Running> fills_;  // by the requests' numbers
   DiskWait wait_;

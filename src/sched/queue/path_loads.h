@@ -15,10 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
-#include "sched/queue/prefix_waits.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/queue/running_requests.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
 
 namespace cairn {
 
@@ -27,7 +29,13 @@ namespace cairn {
 // longer.
 class DiskWait {
  public:
-  // Since `begin_ms`. `ms_max`: SchedulerContext::DiskWaitMsMax.
+  // The most that a prompt waits: about as long as its prefill would take. A disk that works
+  // answers within two seconds, however short that is.
+  static double MsMax(const Restorer& restorer, size_t prompt_tokens) {
+    return std::max(kMsMin, restorer.PrefillMs(prompt_tokens));
+  }
+
+  // Since `begin_ms`. `ms_max`: as MsMax returns it.
   bool IsTooLong(const DiskLoader& loader, double now_ms, double begin_ms, double ms_max) {
     if (!loader.is_reading() || std::exchange(reads_, loader.reads()) != loader.reads()) {
       progress_ms_ = now_ms;
@@ -37,6 +45,7 @@ class DiskWait {
   }
 
  private:
+  static constexpr double kMsMin = 2'000;
   static constexpr double kRoomShare = 8;
 
   uint64_t reads_ = 0;
@@ -46,11 +55,18 @@ class DiskWait {
 class PathLoads {
  public:
   // All must outlive this object.
-  PathLoads(SchedulerContext* context, RunningRequests* running)
-      : context_(context), running_(running) {}
+  // `loads_max`: at once; as many as there are slots.
+  PathLoads(CheckpointCache* cache, const Clock* clock, const Restorer* restorer, StatsBoard* stats,
+            size_t loads_max, const RunningRequests* running)
+      : cache_(cache),
+        clock_(clock),
+        restorer_(restorer),
+        stats_(stats),
+        loads_max_(loads_max),
+        running_(running) {}
 
-  // Begins the loads of the first requests of `in_order`, as many as there are slots, and ends
-  // those of requests that are not in it. `in_order`: the requests that could begin, in the order
+  // Begins the loads of the first requests of `in_order`, as many as there may be, and ends those
+  // of requests that are not in it. `in_order`: the requests that could begin, in the order
   // of their admission. The very first always has a place: one that came later and is ahead of all
   // others takes that of the last. Returns whether a load began or went on.
   bool Update(const std::vector<QueuedRequest*>& in_order);
@@ -81,8 +97,12 @@ class PathLoads {
   // Publishes how many requests wait for the disk.
   void CountLoading();
 
-  SchedulerContext* const context_;
-  RunningRequests* const running_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const Restorer* const restorer_;
+  StatsBoard* const stats_;
+  const size_t loads_max_;
+  const RunningRequests* const running_;
   std::map<uint64_t, uint64_t> loads_;  // DiskLoader's numbers by the requests'
   uint64_t needs_room_ = 0;             // the request behind which no load begins; 0: none
   size_t loading_ = 0;                  // as published

@@ -7,10 +7,9 @@ namespace {
 
 // Whether a slot can continue from the contents of another that is in use. In one buffer, the
 // neighbours of a slot change its bits, which `exact` excludes.
-bool SharesInFlight(const SchedulerContext& context) {
-  const MemoryTraits& traits = context.engine->traits();
+bool SharesInFlight(const MemoryTraits& traits, bool exact) {
   const bool shares = traits.segments || traits.memory_class == MemoryClass::kRecurrent;
-  return shares && !(context.exact() && traits.one_buffer);
+  return shares && !(exact && traits.one_buffer);
 }
 
 // A preempted request continues at once.
@@ -21,7 +20,7 @@ bool MayWait(const QueuedRequest& queued) {
 }  // namespace
 
 void PrefixWaits::Update() {
-  if (!SharesInFlight(*context_)) return;
+  if (!SharesInFlight(engine_->traits(), rules_->exact())) return;
   const uint64_t last_admission = running_->last_admission();
   queue_->ForEach([&](QueuedRequest* waiter) {
     if (!MayWait(*waiter)) return;
@@ -46,24 +45,23 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
   const GenerationRequest& request = waiter->request;
   if (!reader->prefills_prompt()) return;
   if (reader->request.name_space != request.name_space) return;
-  size_t position = SharedPoint(reader->prefill_tokens, request.prompt, context_->cuts,
-                                context_->options.slots.keep_ends);
+  size_t position = SharedPoint(reader->prefill_tokens, request.prompt, rules_->cuts(),
+                                pool_->options().keep_ends);
   // Every prompt has a chunk that ends at its end, but not every one ends a chunk before that.
   const bool is_inside = position < reader->prefill_tokens.size();
-  const bool stops = is_inside && context_->engine->traits().NeedsSnapshots();
+  const bool stops = is_inside && engine_->traits().NeedsSnapshots();
   if (stops) position = StopFor(reader->plan, position);
   PrefixWait& wait = waiter->wait;
   if (is_inside) {
-    const Slot& slot = context_->pool.slot(*reader->slot);
-    const PromptCuts cuts = context_->CutsOf(reader->prefill_tokens);
-    if (position < context_->FirstStop(slot, cuts)) return;
+    const Slot& slot = pool_->slot(*reader->slot);
+    const PromptCuts cuts = rules_->CutsOf(reader->prefill_tokens);
+    if (position < rules_->FirstStop(slot, cuts)) return;
   }
   if (wait.reader != 0 && position < wait.position + kSparedTokensMin) return;
   if (!*reach_tokens) {
-    const auto match = context_->cache->Match(request.name_space, request.prompt);
+    const auto match = cache_->Match(request.name_space, request.prompt);
     *reach_tokens =
-        context_->restorer.ReachOf({request.name_space, request.prompt, true, &match, request.slot})
-            .tokens;
+        restorer_->ReachOf({request.name_space, request.prompt, true, &match, request.slot}).tokens;
   }
   if (position < **reach_tokens + kSparedTokensMin) return;
   wait.reader = reader->admission;

@@ -7,54 +7,60 @@
 namespace cairn {
 namespace {
 
-SchedulerOptions OptionsOf(const SchedulerOptions& of_model) {
-  SchedulerOptions options;
-  options.reuse = ReuseMode::kAny;
-  options.slots.keep_ends = false;
-  options.slots.offload = of_model.slots.offload;
-  options.slots.unused_ms = of_model.slots.unused_ms;
-  options.slots.first_lineage = of_model.drafts.model.first_lineage;
-  options.log = of_model.log;
-  return options;
+// The last bits of a draft do not matter, so every position is a cut.
+SlotPoolOptions DraftPoolOptions(const DraftModelOptions& options, const SlotOptions& of_model) {
+  SlotPoolOptions pool;
+  pool.mode = ReuseMode::kAny;
+  pool.cuts = {1};
+  pool.keep_ends = false;
+  pool.offload = of_model.offload;
+  pool.unused_ms = of_model.unused_ms;
+  pool.first_lineage = options.first_lineage;
+  return pool;
 }
 
 }  // namespace
 
-DraftModel::DraftModel(SchedulerContext* of_model)
-    : of_model_(of_model),
-      context_(of_model->options.drafts.model.engine, of_model->options.drafts.model.cache,
-               of_model->clock, OptionsOf(of_model->options)),
-      saver_(&context_) {
-  CHECK(context_.engine->slots() >= of_model->engine->slots());
+DraftModel::DraftModel(const Engine* engine, const Clock* clock, AnswerPace* pace,
+                       StatsBoard* stats, const DraftModelOptions& options,
+                       const SlotOptions& slots)
+    : engine_(engine),
+      clock_(clock),
+      pace_(pace),
+      stats_(stats),
+      options_(options),
+      slots_(options.engine, options.cache, clock, DraftPoolOptions(options, slots)),
+      saver_stats_(options.engine->slots()),
+      saver_(options.cache, clock, &slots_.offloader, &slots_.restorer, &saver_stats_, &save_lag_) {
+  CHECK(options.engine->slots() >= engine->slots());
 }
 
 std::unique_ptr<Drafter> DraftModel::MakeDrafter(NamespaceId name_space) {
-  return MakeModelDrafter(this, name_space);
+  return MakeModelDrafter(this, clock_, &slots_, name_space);
 }
 
 Status DraftModel::Unload() {
-  context_.cache->SetNow(context_.NowMs());
-  while (context_.offloader.EmptyAFreeSlot()) {
+  options_.cache->SetNow(clock_->NowMs());
+  while (slots_.offloader.EmptyAFreeSlot()) {
   }
-  return context_.engine->Sleep();
+  return options_.engine->Sleep();
 }
 
 void DraftModel::EmptySlots() {
-  for (size_t slot = 0; slot < context_.engine->slots(); ++slot) {
-    context_.pool.EmptyAfterFailure(slot);
+  for (size_t slot = 0; slot < options_.engine->slots(); ++slot) {
+    slots_.pool.EmptyAfterFailure(slot);
   }
 }
 
 void DraftModel::OnPrefilled(size_t tokens, double ms) {
-  context_.restorer.ObservePrefill(tokens, ms);
-  of_model_->pace->OnPrefill(ms);
-  of_model_->stats.Update(
+  slots_.restorer.ObservePrefill(tokens, ms);
+  pace_->OnPrefill(ms);
+  stats_->Update(
       [tokens](SchedulerStats* stats) { stats->draft_model.prefilled_tokens += tokens; });
 }
 
 void DraftModel::OnResumed(size_t tokens) {
-  of_model_->stats.Update(
-      [tokens](SchedulerStats* stats) { stats->draft_model.reused_tokens += tokens; });
+  stats_->Update([tokens](SchedulerStats* stats) { stats->draft_model.reused_tokens += tokens; });
 }
 
 void DraftModel::OnDrafted(size_t tokens, double ms) {

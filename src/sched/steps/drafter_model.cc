@@ -31,14 +31,19 @@ double ProbabilityOf(Token token, std::span<const float> logits) {
 
 class ModelDrafter final : public Drafter {
  public:
-  ModelDrafter(DraftModel* model, NamespaceId name_space)
-      : model_(model), context_(&model->context()), name_space_(name_space) {}
+  ModelDrafter(DraftModel* model, const Clock* clock, ModelSlots* slots, NamespaceId name_space)
+      : model_(model),
+        engine_(model->options().engine),
+        cache_(model->options().cache),
+        clock_(clock),
+        slots_(slots),
+        name_space_(name_space) {}
   ~ModelDrafter() override { ModelDrafter::Release({}); }
 
   Draft Propose(const DraftPoint& at, const DraftLength& length_of) override {
     const TokenSpan text = at.text;
     Draft draft{{}, DraftSource::kDraftModel};
-    const size_t room = context_->engine->context_tokens();
+    const size_t room = engine_->context_tokens();
     if (text.size() + 2 >= room) return draft;
     const size_t length = length_of(DraftSource::kDraftModel, room - text.size() - 2);
     if (length == 0 || TextHasMedia(text) || !Follow(text)) return draft;
@@ -59,7 +64,7 @@ class ModelDrafter final : public Drafter {
       slot().Clear(name_space_);
     }
     snapshot_ = {};
-    context_->pool.Release(*std::exchange(slot_, std::nullopt));
+    slots_->pool.Release(*std::exchange(slot_, std::nullopt));
   }
 
  private:
@@ -76,7 +81,7 @@ class ModelDrafter final : public Drafter {
     return *has_media_;
   }
 
-  Slot& slot() { return context_->pool.slot(*slot_); }
+  Slot& slot() { return slots_->pool.slot(*slot_); }
   size_t MissingOf(TokenSpan text) { return text.size() - slot().tokens().size(); }
 
   // Brings the slot to the text's end, except for a few tokens. Returns false while states are read
@@ -94,20 +99,20 @@ class ModelDrafter final : public Drafter {
 
   // Takes a slot. Returns false if there is none, or while its states are read from disk.
   bool Resume(TokenSpan text) {
-    context_->RefreshCache();
-    if (context_->cache->loader().IsLoading(load_)) return false;
-    if (!context_->pool.has_free()) return false;
+    RefreshCache(cache_, clock_->NowMs());
+    if (cache_->loader().IsLoading(load_)) return false;
+    if (!slots_->pool.has_free()) return false;
     // The last token of a prompt is always computed.
     Tokens prompt(text.begin(), text.end());
     prompt.push_back(prompt.back());
-    const auto match = context_->cache->Match(name_space_, prompt);
+    const auto match = cache_->Match(name_space_, prompt);
     const SlotNeeds needs{name_space_, prompt, true, &match};
     if (load_ == 0) {
-      const std::vector<uint64_t> ids = context_->restorer.ToLoad(needs);
-      if (!ids.empty()) load_ = context_->cache->loader().Begin(ids);
-      if (context_->cache->loader().IsLoading(load_)) return false;
+      const std::vector<uint64_t> ids = slots_->restorer.ToLoad(needs);
+      if (!ids.empty()) load_ = cache_->loader().Begin(ids);
+      if (cache_->loader().IsLoading(load_)) return false;
     }
-    slot_ = context_->restorer.Resume(needs).slot;
+    slot_ = slots_->restorer.Resume(needs).slot;
     EndLoad();
     resumed_at_ = text.size();
     prefilled_ = false;
@@ -115,13 +120,13 @@ class ModelDrafter final : public Drafter {
     return true;
   }
 
-  void EndLoad() { context_->cache->loader().End(std::exchange(load_, 0)); }
+  void EndLoad() { cache_->loader().End(std::exchange(load_, 0)); }
 
   // Drops the tokens that differ from the text. Returns false if the memory cannot.
   bool GoBackTo(TokenSpan text) {
     const size_t common = CommonPrefix(slot().tokens(), text);
     if (common == slot().tokens().size()) return true;
-    slot().BeginLineage(context_->pool.NextLineage());
+    slot().BeginLineage(slots_->pool.NextLineage());
     if (slot().CanTruncate(common)) return slot().Truncate(common).has_value();
     if (snapshot_.bytes.empty() || common < snapshot_.position) return false;
     Checkpoint before;
@@ -135,15 +140,15 @@ class ModelDrafter final : public Drafter {
   bool PrefillChunk(TokenSpan text) {
     const size_t begin = slot().tokens().size();
     const size_t goal = begin < resumed_at_ ? std::min(resumed_at_, text.size()) : text.size();
-    const size_t tokens = std::min(goal - begin, context_->engine->chunk_tokens_max());
-    const double begin_ms = context_->NowMs();
+    const size_t tokens = std::min(goal - begin, engine_->chunk_tokens_max());
+    const double begin_ms = clock_->NowMs();
     const Status computed = slot().Prefill(text.subspan(begin, tokens));
     if (!computed) return OnFailed(computed.error());
     prefilled_ = true;
-    model_->OnPrefilled(tokens, context_->NowMs() - begin_ms);
-    const bool takes = context_->engine->traits().NeedsSnapshots();
+    model_->OnPrefilled(tokens, clock_->NowMs() - begin_ms);
+    const bool takes = engine_->traits().NeedsSnapshots();
     if (takes && begin + tokens == resumed_at_) {
-      context_->checkpoints.Take(*slot_, CheckpointClass::kReply, 0);
+      slots_->checkpoints.Take(*slot_, CheckpointClass::kReply, 0);
     }
     return true;
   }
@@ -159,7 +164,7 @@ class ModelDrafter final : public Drafter {
   // Decodes at most kTogetherMax + 1 tokens at the slot's end, in one computation.
   bool Decode(TokenSpan tokens) {
     const Status decoded =
-        context_->engine->DecodeEach(NextTokens(slot().seq(), slot().tokens().size(), tokens));
+        engine_->DecodeEach(NextTokens(slot().seq(), slot().tokens().size(), tokens));
     if (!decoded) return OnFailed(decoded.error());
     for (const Token token : tokens) slot().AddDecoded(token);
     return true;
@@ -167,7 +172,7 @@ class ModelDrafter final : public Drafter {
 
   bool OnFailed(const Error& error) {
     if (error.code == ErrorCode::kNoSpace) {
-      context_->offloader.EmptyAFreeSlot();
+      slots_->offloader.EmptyAFreeSlot();
     } else {
       slot().Lose();
     }
@@ -175,7 +180,7 @@ class ModelDrafter final : public Drafter {
   }
 
   bool TakeSnapshot() {
-    if (!context_->engine->traits().NeedsSnapshots()) return true;
+    if (!engine_->traits().NeedsSnapshots()) return true;
     auto bytes = slot().TakeSnapshot();
     if (!bytes) return false;
     snapshot_ = {slot().tokens().size(), slot().lineage(), *std::move(bytes)};
@@ -184,25 +189,28 @@ class ModelDrafter final : public Drafter {
 
   Tokens DraftAfter(TokenSpan text, Token next, size_t length) {
     Tokens drafted;
-    const double begin_ms = context_->NowMs();
+    const double begin_ms = clock_->NowMs();
     if (!TakeSnapshot()) return drafted;
     Tokens tokens = MissingAnd(text, {&next, 1});
     while (drafted.size() < length && Decode(tokens)) {
-      const std::span<const float> logits = context_->engine->LogitsOf(tokens.size() - 1);
+      const std::span<const float> logits = engine_->LogitsOf(tokens.size() - 1);
       const Token likeliest = LikeliestOf(logits);
       const double p_min = model_->options().p_min;
       if (p_min > 0 && ProbabilityOf(likeliest, logits) < p_min) break;
       if (static_cast<size_t>(likeliest) >= model_->vocab_size()) break;
       drafted.push_back(likeliest);
-      if (context_->engine->IsEndOfGeneration(likeliest)) break;
+      if (engine_->IsEndOfGeneration(likeliest)) break;
       tokens = {likeliest};
     }
-    model_->OnDrafted(drafted.size(), context_->NowMs() - begin_ms);
+    model_->OnDrafted(drafted.size(), clock_->NowMs() - begin_ms);
     return drafted;
   }
 
   DraftModel* const model_;
-  SchedulerContext* const context_;  // of the draft model
+  Engine* const engine_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  ModelSlots* const slots_;
   const NamespaceId name_space_;
   std::optional<size_t> slot_;
   size_t resumed_at_ = 0;   // the text's tokens when the slot was taken
@@ -214,8 +222,9 @@ class ModelDrafter final : public Drafter {
 
 }  // namespace
 
-std::unique_ptr<Drafter> MakeModelDrafter(DraftModel* model, NamespaceId name_space) {
-  return std::make_unique<ModelDrafter>(model, name_space);
+std::unique_ptr<Drafter> MakeModelDrafter(DraftModel* model, const Clock* clock, ModelSlots* slots,
+                                          NamespaceId name_space) {
+  return std::make_unique<ModelDrafter>(model, clock, slots, name_space);
 }
 
 }  // namespace cairn

@@ -22,9 +22,12 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/provenance.h"
 #include "base/tokens.h"
-#include "sched/context/scheduler_context.h"
+#include "engine/engine.h"
+#include "sched/context/scheduler_stats.h"
+#include "sched/draft/draft_options.h"
 #include "sched/draft/drafter.h"
 #include "sched/draft/stored_text.h"
 #include "sched/request/request_state.h"
@@ -81,9 +84,16 @@ struct ProposedDraft {
 
 class Speculation {
  public:
-  // Both must outlive this object. `draft_model`: nullptr if there is none.
-  Speculation(SchedulerContext* context, DraftModel* draft_model)
-      : context_(context), draft_model_(draft_model), stored_texts_(&context->pool) {}
+  // All must outlive this object. `draft_model`: nullptr if there is none.
+  Speculation(Engine* engine, const Clock* clock, const SlotPool* pool, StatsBoard* stats,
+              const DraftOptions& options, DraftModel* draft_model)
+      : engine_(engine),
+        clock_(clock),
+        pool_(pool),
+        stats_(stats),
+        options_(options),
+        draft_model_(draft_model),
+        stored_texts_(pool) {}
 
   // Makes the drafters of an answer whose prompt is computed. `earlier_answer`: see AnswerStart.
   AnswerDrafts Begin(NamespaceId name_space, Tokens earlier_answer);
@@ -106,7 +116,11 @@ class Speculation {
  private:
   void Expect(DraftSource source, double seen, double share);
 
-  SchedulerContext* const context_;
+  Engine* const engine_;
+  const Clock* const clock_;
+  const SlotPool* const pool_;
+  StatsBoard* const stats_;
+  const DraftOptions options_;
   DraftModel* const draft_model_;
   StoredTexts stored_texts_;
   DecodeCosts costs_;
