@@ -14,7 +14,7 @@
 #include "cache/resume.h"
 #include "policy/answer_pace.h"
 #include "sched/answer/request_observer.h"
-#include "sched/draft/draft_options.h"
+#include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"
 #include "sched/request/idle_work.h"
 #include "sched/request/prefetch_budget.h"

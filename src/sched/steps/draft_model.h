@@ -28,7 +28,6 @@
 #include "policy/answer_pace.h"
 #include "sched/context/scheduler_stats.h"
 #include "sched/context/step_accounts.h"
-#include "sched/draft/draft_options.h"
 #include "sched/draft/drafter.h"
 #include "sched/slots/restorer.h"
 #include "sched/upkeep/cache_saver.h"
