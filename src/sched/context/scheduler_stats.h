@@ -15,7 +15,7 @@
 #include "base/histogram.h"
 #include "base/mutex.h"
 #include "cache/objects/cache_stats.h"
-#include "sched/answer/prompt_sources.h"
+#include "sched/answer/reuse_report.h"
 #include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"
 #include "sched/request/remote_lookup.h"
