@@ -17,7 +17,7 @@
 #include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"
 #include "sched/request/idle_work.h"
-#include "sched/request/prefetch_budget.h"
+#include "sched/request/prefetch_prompt.h"
 #include "sched/request/remote_lookup.h"
 #include "sched/slots/slot_pool.h"
 #include "tree/prefix_change.h"

@@ -1,4 +1,4 @@
-// The loan of prefetch (sched/request/prefetch_budget.h) is repaid by exactly the tokens that
+// The loan of prefetch (sched/request/prefetch_prompt.h) is repaid by exactly the tokens that
 // requests were spared by it. Here an engine keeps the account too, token by token, of
 // conversations that come back as expected, in another form, or not at all.
 

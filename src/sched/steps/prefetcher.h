@@ -25,7 +25,6 @@
 #include "sched/context/prompt_rules.h"
 #include "sched/context/scheduler_stats.h"
 #include "sched/request/generation_request.h"
-#include "sched/request/prefetch_budget.h"
 #include "sched/request/prefetch_prompt.h"
 #include "sched/slots/restorer.h"
 
