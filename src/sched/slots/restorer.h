@@ -22,7 +22,6 @@
 #include "cache/resume.h"
 #include "engine/engine.h"
 #include "sched/answer/reuse_report.h"
-#include "sched/slots/checkpoint_taker.h"
 #include "sched/slots/offloader.h"
 #include "sched/slots/slot_choice.h"
 #include "sched/slots/slot_mover.h"
