@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "cache/checkpoint_cache.h"
 #include "sched/context/scheduler_stats.h"
-#include "sched/queue/path_fills.h"
 #include "sched/queue/path_loads.h"
 #include "sched/queue/prefix_waits.h"
 #include "sched/queue/remote_waits.h"
