@@ -7,10 +7,14 @@
 #define CAIRN_SCHED_QUEUE_PREFIX_WAITS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
+#include "policy/placement.h"
 #include "sched/context/prompt_rules.h"
 #include "sched/queue/request_queue.h"
 #include "sched/queue/running_requests.h"
@@ -19,6 +23,38 @@
 #include "sched/slots/slot_pool.h"
 
 namespace cairn {
+
+// Sharing in flight: a request whose prompt shares a prefix with one that is being computed waits
+// in the queue until that prefix is computed, and continues from there.
+//
+//   computing | system prefix, tools | task of A ............ |
+//                                    '- stops here for a checkpoint
+//   queued    | system prefix, tools | task of B |     waits until then, forks, prefills its task
+//   queued    | system prefix, tools | task of A ............ |     waits until the end, prefills
+//                                                                   nothing
+//
+// Waiting does not delay the request that waits: prompts are computed one at a time, and the
+// running request has the better of both places in the order. Waits form no ring and always end: a
+// running request has a slot and makes progress.
+//
+// Pure functions; any thread. PrefixWaits decides which request waits for which.
+
+// Waiting must spare at least this many tokens: one step of the usual grid, the least that can be
+// gained. Its only cost is the snapshot that the running request takes.
+inline constexpr size_t kSparedTokensMin = 64;
+// A checkpoint that is planned less than this many tokens before the divergence of two prompts
+// serves both.
+inline constexpr size_t kStopNearTokens = 64;
+
+// Returns the deepest position at which `waiter` could continue from what `reader` will have
+// computed: on the grid and before its last chunk; or the end, if both prompts are equal and
+// `keeps_ends` is set. 0 if there is none. REQUIRES: neither is empty.
+size_t SharedPoint(TokenSpan reader, TokenSpan waiter, const CutRules& rules, bool keeps_ends);
+
+// Returns the stop of `plan` (nearest first) that serves for `position`, or `position` itself.
+size_t StopFor(const std::vector<Placement>& plan, size_t position);
+// Adds a checkpoint where prompts diverge, unless there is one.
+void AddStop(size_t position, std::vector<Placement>* plan);
 
 class PrefixWaits {
  public:

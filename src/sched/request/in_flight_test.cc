@@ -1,4 +1,4 @@
-#include "sched/request/in_flight.h"
+#include "sched/queue/prefix_waits.h"
 
 #include <gtest/gtest.h>
 

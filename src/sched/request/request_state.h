@@ -29,7 +29,6 @@
 #include "sched/answer/token_logprobs.h"
 #include "sched/draft/drafter.h"
 #include "sched/request/generation_request.h"
-#include "sched/request/in_flight.h"
 
 namespace cairn {
 
@@ -93,6 +92,14 @@ struct RequestState {
   }
   // Whether the chunks of its prompt are computed with all logits.
   bool scores_prompt() const { return request.params.prompt_logprobs && !has_begun(); }
+};
+
+// The relation of a queued request to the running ones. Each pair is compared once.
+struct PrefixWait {
+  uint64_t met = 0;     // the last admission whose prompt it was compared with
+  uint64_t reader = 0;  // the admission that it waits for; 0 if none
+  size_t position = 0;  // the position that the reader must have computed
+  bool counted = false;
 };
 
 // An estimate of how much of a queued prompt must be computed.
