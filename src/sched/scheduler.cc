@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "engine/embed/embedding_architectures.h"
 #include "sched/request/adapter_name_space.h"
-#include "sched/request/prompt_too_long.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 namespace {
