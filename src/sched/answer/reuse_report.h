@@ -65,7 +65,6 @@ std::string_view PathName(ReuseReport::Path path);
 
 // PromptSources: counts prompt tokens by source, so that the sources add up to the prompts. Plain
 // data.
-
 struct PromptSources {
   // Reused tokens, by the slowest tier used to obtain them.
   uint64_t live = 0;

@@ -47,7 +47,6 @@ class NgramIndex {
 // that repeats a file which another conversation read is drafted from there.
 //
 // Shared by the answers of a namespace (sched/steps/speculation.h), constant.
-
 class StoredText {
  public:
   // The tokens of an n-gram.

@@ -121,7 +121,6 @@ class PathLoads {
 // is free for the next (cache/disk/disk_loader.h).
 //
 // Threads: the context thread.
-
 class PathFills {
  public:
   // All must outlive this object.

@@ -1,7 +1,20 @@
 // PrefixWaits: decides which queued requests wait for a running one that is computing their common
-// prefix (sched/request/in_flight.h).
+// prefix.
 //
-// Threads: the context thread.
+// A request whose prompt shares a prefix with one that is being computed waits in the queue until
+// that prefix is computed, and continues from there.
+//
+//   computing | system prefix, tools | task of A ............ |
+//                                    '- stops here for a checkpoint
+//   queued    | system prefix, tools | task of B |     waits until then, forks, prefills its task
+//   queued    | system prefix, tools | task of A ............ |     waits until the end, prefills
+//                                                                   nothing
+//
+// Waiting does not delay the request that waits: prompts are computed one at a time, and the
+// running request has the better of both places in the order. Waits form no ring and always end: a
+// running request has a slot and makes progress.
+//
+// Threads: the context thread; functions any.
 
 #ifndef CAIRN_SCHED_QUEUE_PREFIX_WAITS_H_
 #define CAIRN_SCHED_QUEUE_PREFIX_WAITS_H_
@@ -23,21 +36,6 @@
 #include "sched/slots/slot_pool.h"
 
 namespace cairn {
-
-// Sharing in flight: a request whose prompt shares a prefix with one that is being computed waits
-// in the queue until that prefix is computed, and continues from there.
-//
-//   computing | system prefix, tools | task of A ............ |
-//                                    '- stops here for a checkpoint
-//   queued    | system prefix, tools | task of B |     waits until then, forks, prefills its task
-//   queued    | system prefix, tools | task of A ............ |     waits until the end, prefills
-//                                                                   nothing
-//
-// Waiting does not delay the request that waits: prompts are computed one at a time, and the
-// running request has the better of both places in the order. Waits form no ring and always end: a
-// running request has a slot and makes progress.
-//
-// Pure functions; any thread. PrefixWaits decides which request waits for which.
 
 // Waiting must spare at least this many tokens: one step of the usual grid, the least that can be
 // gained. Its only cost is the snapshot that the running request takes.

@@ -91,13 +91,9 @@ struct GenerationRequest {
   std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
 
-// PromptTooLong: makes the error for a prompt that the context cannot hold. There is one text,
-// because clients match it and then shorten the conversation.
-//
-// Pure; any thread.
-
-// Returns a kTooLong error. `tokens`: the prompt's length in words, such as "9000" or "at least
-// 9000".
+// Returns the kTooLong error for a prompt that the context cannot hold. There is one text, because
+// clients match it and then shorten the conversation. `tokens`: the prompt's length in words, such
+// as "9000" or "at least 9000".
 Error PromptTooLong(const std::string& tokens, size_t context_tokens);
 
 }  // namespace cairn

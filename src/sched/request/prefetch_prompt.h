@@ -63,6 +63,12 @@ class PrefetchedPrompts {
   size_t tokens_ = 0;                       // total of their prompts
 };
 
+struct PrefetchBudgetOptions {
+  double computed_share_max = 1.25;
+  size_t first_tokens = 1024;
+  size_t tokens_per_minute = 0;  // prefetched tokens per minute; 0: as many as the loan allows
+};
+
 // PrefetchBudget: bounds how many tokens may be prefetched before a request needs them
 // (sched/steps/prefetcher.h).
 //
@@ -76,13 +82,6 @@ class PrefetchedPrompts {
 // clients that never come back.
 //
 // Pure; one thread at a time.
-
-struct PrefetchBudgetOptions {
-  double computed_share_max = 1.25;
-  size_t first_tokens = 1024;
-  size_t tokens_per_minute = 0;  // prefetched tokens per minute; 0: as many as the loan allows
-};
-
 class PrefetchBudget {
  public:
   explicit PrefetchBudget(const PrefetchBudgetOptions& options);

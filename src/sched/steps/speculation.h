@@ -46,7 +46,6 @@ namespace cairn {
 // then no draft pays.
 //
 // Pure; one thread at a time.
-
 class DecodeCosts {
  public:
   // Records the time of a decode of `tokens` tokens.
