@@ -16,11 +16,11 @@ bool CutsAtMessages(const MemoryTraits& traits, ReuseMode reuse) {
   return reuse == ReuseMode::kExact ? traits.exact_at_messages : traits.cuts_at_messages;
 }
 
-// Where the engine found no grid, chunks are cut on the usual one. `exact` then reuses nothing
+// Where no grid was found, chunks are cut on the usual one. `exact` then reuses nothing
 // (Restorer::Resume).
-CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options) {
+CutRules CutRulesOf(const Model& model, const SchedulerOptions& options) {
   if (options.reuse == ReuseMode::kAny) return {1};
-  const MemoryTraits& traits = engine.traits();
+  const MemoryTraits& traits = model.traits();
   CutRules rules;
   rules.grid_tokens = traits.grid_tokens > 0 ? traits.grid_tokens : kUsualGridTokens;
   if (CutsAtMessages(traits, options.reuse)) rules.message_starts = options.message_starts;
@@ -29,9 +29,9 @@ CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options) {
 }
 
 ChunkRules PromptRules::chunk_rules() const {
-  const bool needs_snapshots = engine_->traits().NeedsSnapshots();
+  const bool needs_snapshots = model_->traits().NeedsSnapshots();
   ChunkRules rules;
-  rules.chunk_tokens_max = engine_->chunk_tokens_max();
+  rules.chunk_tokens_max = model_->chunk_tokens_max();
   rules.off_cut_min = ChunkAfterAnswerMin(needs_snapshots, cuts_.grid_tokens);
   rules.turn_tokens_max =
       TurnTokensMax(reuse_, needs_snapshots, cuts_.grid_tokens, rules.chunk_tokens_max);

@@ -1,4 +1,4 @@
-// PromptRules: how a scheduler reuses prompts, and where it cuts them into chunks, with its engine
+// PromptRules: how a scheduler reuses prompts, and where it cuts them into chunks, with its model
 // and its options.
 //
 // Threads: any.
@@ -25,13 +25,13 @@ bool CutsAtMessages(const MemoryTraits& traits, ReuseMode reuse);
 // docs/decisions/0037-boundary-gaps.md has the measurements.
 size_t BoundaryGapDivisor(const MemoryTraits& traits, ReuseMode reuse);
 // Returns where prompts are cut into chunks.
-CutRules CutRulesOf(const Engine& engine, const SchedulerOptions& options);
+CutRules CutRulesOf(const Model& model, const SchedulerOptions& options);
 
 class PromptRules {
  public:
-  // `engine` must outlive this object.
-  PromptRules(const Engine* engine, const SchedulerOptions& options)
-      : engine_(engine), reuse_(options.reuse), cuts_(CutRulesOf(*engine, options)) {}
+  // `model` must outlive this object.
+  PromptRules(const Model* model, const SchedulerOptions& options)
+      : model_(model), reuse_(options.reuse), cuts_(CutRulesOf(*model, options)) {}
 
   ReuseMode reuse() const { return reuse_; }
   bool exact() const { return reuse_ == ReuseMode::kExact; }
@@ -44,7 +44,7 @@ class PromptRules {
   size_t FirstStop(const Slot& slot, const PromptCuts& of_prompt) const;
 
  private:
-  const Engine* const engine_;
+  const Model* const model_;
   const ReuseMode reuse_;
   const CutRules cuts_;
 };

@@ -50,7 +50,7 @@ bool MayWait(const QueuedRequest& queued) {
 }  // namespace
 
 void PrefixWaits::Update() {
-  if (!SharesInFlight(engine_->traits(), rules_->exact())) return;
+  if (!SharesInFlight(model_->traits(), rules_->exact())) return;
   const uint64_t last_admission = running_->last_admission();
   queue_->ForEach([&](QueuedRequest* waiter) {
     if (!MayWait(*waiter)) return;
@@ -79,7 +79,7 @@ void PrefixWaits::Meet(QueuedRequest* waiter, RunningRequest* reader,
                                 pool_->options().keep_ends);
   // Every prompt has a chunk that ends at its end, but not every one ends a chunk before that.
   const bool is_inside = position < reader->prefill_tokens.size();
-  const bool stops = is_inside && engine_->traits().NeedsSnapshots();
+  const bool stops = is_inside && model_->traits().NeedsSnapshots();
   if (stops) position = StopFor(reader->plan, position);
   PrefixWait& wait = waiter->wait;
   if (is_inside) {

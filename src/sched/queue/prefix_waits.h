@@ -57,10 +57,10 @@ void AddStop(size_t position, std::vector<Placement>* plan);
 class PrefixWaits {
  public:
   // All must outlive this object.
-  PrefixWaits(const Engine* engine, const CheckpointCache* cache, const SlotPool* pool,
+  PrefixWaits(const Model* model, const CheckpointCache* cache, const SlotPool* pool,
               const Restorer* restorer, const PromptRules* rules, RequestQueue* queue,
               RunningRequests* running)
-      : engine_(engine),
+      : model_(model),
         cache_(cache),
         pool_(pool),
         restorer_(restorer),
@@ -79,7 +79,7 @@ class PrefixWaits {
   // `reach_tokens`: how far `waiter` gets now without prefill; computed when first needed.
   void Meet(QueuedRequest* waiter, RunningRequest* reader, std::optional<size_t>* reach_tokens);
 
-  const Engine* const engine_;
+  const Model* const model_;
   const CheckpointCache* const cache_;
   const SlotPool* const pool_;
   const Restorer* const restorer_;

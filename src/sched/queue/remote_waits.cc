@@ -40,9 +40,8 @@ void RemoteWaits::Ask(QueuedRequest* queued) {
   ask.prefill_ms_per_token = restorer_->prefill_ms_per_token();
   ask.needs_snapshots = objects.slots().needs_snapshots;
   ask.snapshots_need_kv = objects.slots().snapshots_need_kv;
-  ask.kv_bytes_per_token = engine_->traits().kv_bytes_per_token;
-  ask.snapshot_bytes =
-      engine_->traits().snapshot_bytes + engine_->info().vocab_size * sizeof(float);
+  ask.kv_bytes_per_token = model_->traits().kv_bytes_per_token;
+  ask.snapshot_bytes = model_->traits().snapshot_bytes + model_->info().vocab_size * sizeof(float);
   const RemoteLookup::Ticket ticket = remote_->Begin(std::move(ask));
   queued->remote.begin_ms = clock_->NowMs();
   if (ticket != 0) tickets_.emplace(queued->number, ticket);

@@ -25,9 +25,9 @@ namespace cairn {
 class RemoteWaits {
  public:
   // All must outlive this object. `remote`: nullptr if there is no such store.
-  RemoteWaits(const Engine* engine, CheckpointCache* cache, const Clock* clock,
+  RemoteWaits(const Model* model, CheckpointCache* cache, const Clock* clock,
               const Restorer* restorer, StatsBoard* stats, RemoteLookup* remote)
-      : engine_(engine),
+      : model_(model),
         cache_(cache),
         clock_(clock),
         restorer_(restorer),
@@ -48,7 +48,7 @@ class RemoteWaits {
   // Publishes how many requests wait.
   void CountFetching();
 
-  const Engine* const engine_;
+  const Model* const model_;
   CheckpointCache* const cache_;
   const Clock* const clock_;
   const Restorer* const restorer_;

@@ -49,8 +49,8 @@ RunningRequest* RunningRequests::Admit(RequestState queued) {
         [&](SchedulerStats* stats) { stats->latencies.queue.AddMs(request.cost.queue_ms); });
     request.cost.pinned_texts = request.request.pinned_texts;
     request.cost.dropped_messages = request.request.dropped_messages;
-    request.sampler = engine_->MakeSampler(request.request.params.sampling);
-    request.reasoning = ReasoningMeter(request.request.params.reasoning, engine_);
+    request.sampler = model_->MakeSampler(request.request.params.sampling);
+    request.reasoning = ReasoningMeter(request.request.params.reasoning, model_);
     request.prefill_tokens = request.request.prompt;
   }
   if (request.generation->cancelled()) {
@@ -174,7 +174,7 @@ void RunningRequests::PreemptForRoom(RunningRequest* request) {
 }
 
 void RunningRequests::PublishSlots() {
-  std::vector<SlotStats> slots(engine_->slots());
+  std::vector<SlotStats> slots(model_->slots());
   for (size_t i = 0; i < slots.size(); ++i) {
     slots[i].tokens = pool_->slot(i).tokens().size();
   }

@@ -34,10 +34,10 @@ namespace cairn {
 class RunningRequests {
  public:
   // All must outlive this object.
-  RunningRequests(Engine* engine, const CheckpointCache* cache, const Clock* clock, SlotPool* pool,
+  RunningRequests(Model* model, const CheckpointCache* cache, const Clock* clock, SlotPool* pool,
                   Offloader* offloader, StatsBoard* stats, ScheduleTrace* trace,
                   RequestQueue* queue, const AnswerReporter& answer_reporter)
-      : engine_(engine),
+      : model_(model),
         cache_(cache),
         clock_(clock),
         pool_(pool),
@@ -101,7 +101,7 @@ class RunningRequests {
   RequestState End(RunningRequest* request, std::string_view why);
   void CountForTrace(const std::vector<SlotStats>& slots);
 
-  Engine* const engine_;
+  Model* const model_;
   const CheckpointCache* const cache_;
   const Clock* const clock_;
   SlotPool* const pool_;

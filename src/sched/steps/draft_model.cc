@@ -21,10 +21,9 @@ SlotPoolOptions DraftPoolOptions(const DraftModelOptions& options, const SlotOpt
 
 }  // namespace
 
-DraftModel::DraftModel(const Engine* engine, const Clock* clock, AnswerPace* pace,
-                       StatsBoard* stats, const DraftModelOptions& options,
-                       const SlotOptions& slots)
-    : engine_(engine),
+DraftModel::DraftModel(const Model* model, const Clock* clock, AnswerPace* pace, StatsBoard* stats,
+                       const DraftModelOptions& options, const SlotOptions& slots)
+    : model_(model),
       clock_(clock),
       pace_(pace),
       stats_(stats),
@@ -32,7 +31,7 @@ DraftModel::DraftModel(const Engine* engine, const Clock* clock, AnswerPace* pac
       slots_(options.engine, options.cache, clock, DraftPoolOptions(options, slots)),
       saver_stats_(options.engine->slots()),
       saver_(options.cache, clock, &slots_.offloader, &slots_.restorer, &saver_stats_, &save_lag_) {
-  CHECK(options.engine->slots() >= engine->slots());
+  CHECK(options.engine->slots() >= model->slots());
 }
 
 std::unique_ptr<Drafter> DraftModel::MakeDrafter(NamespaceId name_space) {

@@ -39,9 +39,9 @@ inline constexpr double kNewMeasureShare = 0.1;
 
 class DraftModel {
  public:
-  // All must outlive this object. `engine`, `pace` and `stats`: of the model whose answers it
-  // drafts; `slots`: the options of that model's slots. REQUIRES: `options` have an engine.
-  DraftModel(const Engine* engine, const Clock* clock, AnswerPace* pace, StatsBoard* stats,
+  // All must outlive this object. `model`: whose answers it drafts; `pace`, `stats` and `slots`:
+  // that model's. REQUIRES: `options` have an engine.
+  DraftModel(const Model* model, const Clock* clock, AnswerPace* pace, StatsBoard* stats,
              const DraftModelOptions& options, const SlotOptions& slots);
 
   // The drafter of one answer, which this object must outlive.
@@ -61,7 +61,7 @@ class DraftModel {
   // For its drafters.
   const DraftModelOptions& options() const { return options_; }
   // Tokens that the model does not have are never drafted.
-  size_t vocab_size() const { return engine_->info().vocab_size; }
+  size_t vocab_size() const { return model_->info().vocab_size; }
   // False while answers are owed time.
   bool MayPrefill() const { return !pace_->owes(); }
   void OnPrefilled(size_t tokens, double ms);
@@ -71,7 +71,7 @@ class DraftModel {
   double ms_per_token() const { return ms_per_token_; }
 
  private:
-  const Engine* const engine_;  // of the model
+  const Model* const model_;  // whose answers it drafts
   const Clock* const clock_;
   AnswerPace* const pace_;
   StatsBoard* const stats_;

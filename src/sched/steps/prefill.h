@@ -41,7 +41,7 @@ struct PrefillOptions {
 class Prefill {
  public:
   // All must outlive this object.
-  Prefill(Engine* engine, CheckpointCache* cache, const Clock* clock, ModelSlots* slots,
+  Prefill(const Engine* engine, CheckpointCache* cache, const Clock* clock, ModelSlots* slots,
           const PromptRules* rules, StepAccounts* accounts, const PrefillOptions& options,
           RequestQueue* queue, RunningRequests* running, Decoder* decoder, Prefetcher* prefetcher)
       : engine_(engine),
@@ -141,7 +141,7 @@ class Prefill {
   void ScoreChunk(RunningRequest* request, const TokenRange& range) const;
   Slot& SlotOf(const RunningRequest& request) { return slots_->pool.slot(*request.slot); }
 
-  Engine* const engine_;
+  const Engine* const engine_;
   CheckpointCache* const cache_;
   const Clock* const clock_;
   ModelSlots* const slots_;

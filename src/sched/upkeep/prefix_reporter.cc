@@ -21,9 +21,9 @@ Tokens TokensAfter(const SegmentIndex::Segment& segment, size_t begin) {
 
 }  // namespace
 
-PrefixReporter::PrefixReporter(const Engine* engine, CheckpointCache* cache, const Clock* clock,
+PrefixReporter::PrefixReporter(const Model* model, CheckpointCache* cache, const Clock* clock,
                                SlotPool* pool, bool exact, PrefixWatcher* watcher)
-    : engine_(engine),
+    : model_(model),
       table_(cache->objects()),
       clock_(clock),
       pool_(pool),
@@ -55,7 +55,7 @@ void PrefixReporter::Report() {
 }
 
 bool PrefixReporter::MayReuse() const {
-  return engine_->traits().grid_tokens > 0 || !exact_;
+  return model_->traits().grid_tokens > 0 || !exact_;
 }
 
 void PrefixReporter::ReportCache(Changes* changes) {
@@ -97,7 +97,7 @@ void PrefixReporter::ReportPart(PrefixChange change, bool is_segment, const Fill
 }
 
 void PrefixReporter::ReportSegment(const SegmentIndex::Segment& segment, Changes* changes) {
-  if (!engine_->traits().segments) return;
+  if (!model_->traits().segments) return;
   PrefixChange change;
   change.part = segment.id;
   change.tier = TierOf(segment.id);
@@ -109,7 +109,7 @@ void PrefixReporter::ReportSegment(const SegmentIndex::Segment& segment, Changes
         put->tokens = TokensAfter(segment, segment.range.begin);
         put->needs_base = segment.parent != 0;
         // Off the grid, the checkpoint at its end is what prompts resume from.
-        put->resumable = !engine_->traits().NeedsSnapshots() && segment.range.lineage == 0;
+        put->resumable = !model_->traits().NeedsSnapshots() && segment.range.lineage == 0;
       },
       changes);
 }
@@ -130,7 +130,7 @@ void PrefixReporter::ReportFullState(const FullState& whole, Changes* changes) {
 }
 
 void PrefixReporter::ReportCheckpoint(const CheckpointEntry& entry, Changes* changes) {
-  const MemoryTraits& traits = engine_->traits();
+  const MemoryTraits& traits = model_->traits();
   const Checkpoint& checkpoint = entry.checkpoint;
   const bool may_use = !exact_ || checkpoint.on_grid() || checkpoint.cold_end;
   PrefixChange change;

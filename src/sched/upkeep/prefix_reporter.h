@@ -36,7 +36,7 @@ class PrefixReporter {
   static constexpr double kIntervalMs = 50;
 
   // All must outlive this object. `exact`: see ReuseMode. Does nothing if there is no `watcher`.
-  PrefixReporter(const Engine* engine, CheckpointCache* cache, const Clock* clock, SlotPool* pool,
+  PrefixReporter(const Model* model, CheckpointCache* cache, const Clock* clock, SlotPool* pool,
                  bool exact, PrefixWatcher* watcher);
 
   // Reports if the last time is long enough ago.
@@ -69,7 +69,7 @@ class PrefixReporter {
   // The number of first tokens of a sequence from which prompts may resume.
   size_t ResumableTokens(size_t tokens, const Provenance& provenance) const;
 
-  const Engine* const engine_;
+  const Model* const model_;
   ObjectTable* const table_;
   const Clock* const clock_;
   SlotPool* const pool_;
