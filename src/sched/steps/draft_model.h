@@ -83,10 +83,6 @@ class DraftModel {
   double ms_per_token_ = 0;
 };
 
-// Defined in its own file. All must outlive the drafter. `slots`: of the draft model.
-std::unique_ptr<Drafter> MakeModelDrafter(DraftModel* model, const Clock* clock, ModelSlots* slots,
-                                          NamespaceId name_space);
-
 }  // namespace cairn
 
 #endif  // CAIRN_SCHED_STEPS_DRAFT_MODEL_H_
