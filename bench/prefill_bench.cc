@@ -57,7 +57,7 @@ PromptShape ShapeOf(size_t tokens) {
 
 SchedulerOptions OptionsOf(bool checkpoints) {
   SchedulerOptions options;
-  options.keep_ends = options.offload = checkpoints;
+  options.slots.keep_ends = options.slots.offload = checkpoints;
   return options;
 }
 

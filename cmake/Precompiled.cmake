@@ -26,7 +26,7 @@ set(CAIRN_COMMON_HEADERS <algorithm> <chrono> <condition_variable> <cstdint> <fi
 
 # What nearly every file above the scheduler includes: api, routes, router and cmd; and inside it.
 set(CAIRN_SERVER_HEADERS "\"base/json.h\"" "\"sched/scheduler_client.h\"")
-set(CAIRN_SCHED_HEADERS "\"sched/context/scheduler_context.h\"")
+set(CAIRN_SCHED_HEADERS "\"sched/context/prompt_rules.h\"" "\"sched/context/step_accounts.h\"" "\"sched/slots/restorer.h\"")
 
 # The sanitizers' presets optimise nothing, which halves the time of their builds. What tests run in long
 # loops is worth it all the same: everything but tests and the folders above the scheduler.

@@ -95,7 +95,7 @@ TEST_F(ContextShiftLlama, EndsThereWhereTheMemoryCannotBeMoved) {
 
 TEST_F(ContextShiftLlama, MovedChunksAreReused) {
   SchedulerOptions options;
-  options.move_tokens_min = 64;
+  options.slots.move_tokens_min = 64;
   Load("llama", options);
   const Tokens header = RandomPrompt(100, 1);
   const Tokens rest = RandomPrompt(200, 3);

@@ -72,7 +72,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBit) {
       ASSERT_EQ(answer, cold) << "turn " << turn;
       person.Change(answer.text);
     }
-    reused += served.stats().reused_tokens;
+    reused += served.stats().tokens.reused;
     restored += served.stats().slot_counters.checkpoints_restored;
   }
   EXPECT_GT(reused, 4000u) << "so little was reused that nothing was tested";
@@ -93,7 +93,7 @@ TEST_P(LlamaExactness, LiveReuseIsAnUninterruptedConversation) {
     generated += answer.text.size();
   }
   // Each turn resumes from the one before: only the new tokens were prefilled.
-  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
+  EXPECT_GT(served.stats().tokens.reused, served.stats().tokens.prompt / 2);
   EXPECT_EQ(generated, 8 * kAnswerTokens);
 }
 
@@ -114,7 +114,7 @@ TEST_P(LlamaExactness, ExactReuseChangesNoBitWhenPeopleTakeTurns) {
     person.Change(answer.text);
   }
   EXPECT_EQ(served.stats().slot_counters.assembled > 0, !GetParam().recurrent);
-  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
+  EXPECT_GT(served.stats().tokens.reused, served.stats().tokens.prompt / 2);
 }
 
 TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversations) {
@@ -137,7 +137,7 @@ TEST_P(LlamaExactness, LiveReuseOfPeopleWhoTakeTurnsIsTheirUninterruptedConversa
     people[who].Append(answer.text, 3);
   }
   EXPECT_EQ(served.stats().slot_counters.failed, 0u);
-  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
+  EXPECT_GT(served.stats().tokens.reused, served.stats().tokens.prompt / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaExactness,

@@ -85,7 +85,7 @@ TEST_P(LlamaSlots, ExactReuseChangesNoBitBesideOthers) {
       people[i].Change(answers[i].text);
     }
   }
-  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
+  EXPECT_GT(served.stats().tokens.reused, served.stats().tokens.prompt / 3);
   const SlotCounters& counters = served.stats().slot_counters;
   EXPECT_EQ(counters.failed, 0u);
   const bool recurrent = served.engine().traits().memory_class == MemoryClass::kRecurrent;
@@ -108,7 +108,7 @@ TEST_P(LlamaSlots, LiveWithAStreamEachAnswersTheFirstTurnToTheBit) {
   for (size_t i = 0; i < prompts.size(); ++i) {
     EXPECT_EQ(answers[i], plain.AskCold(prompts[i].tokens)) << "person " << i;
   }
-  EXPECT_GT(served.stats().reused_tokens, 0u);
+  EXPECT_GT(served.stats().tokens.reused, 0u);
   EXPECT_EQ(served.stats().slot_counters.failed, 0u);
 }
 
@@ -134,7 +134,7 @@ TEST_P(LlamaSlots, LiveSharesTheHeaderBetweenSlotsAndAnswersAsNearlyAsNeighbours
   }
   EXPECT_LT(moved, kNeighboursMove);
   EXPECT_EQ(served.stats().slot_counters.failed, 0u);
-  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 2);
+  EXPECT_GT(served.stats().tokens.reused, served.stats().tokens.prompt / 2);
   const bool recurrent = served.engine().traits().memory_class == MemoryClass::kRecurrent;
   EXPECT_EQ(served.stats().slot_counters.forked > 0, !recurrent);
   RecordProperty("largest_difference", std::to_string(moved));
@@ -174,7 +174,7 @@ TEST_P(LlamaSlots, EightAtOnceOnFourSlotsAreAnsweredAsOneAtATime) {
   }
   EXPECT_GT(compared, answered / 2);
   EXPECT_GT(served.stats().waited_for_prefix, 0u);
-  EXPECT_GT(served.stats().reused_tokens, served.stats().prompt_tokens / 3);
+  EXPECT_GT(served.stats().tokens.reused, served.stats().tokens.prompt / 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(OfEveryMemory, LlamaSlots,

@@ -63,9 +63,9 @@ SimServer::SimServer(const SimOptions& options, size_t context_tokens, LineageId
              std::make_unique<SizedStore>(options.profile.logits_bytes, &disk_)),
       scheduler_(&engine_, &cache_, &clock_,
                  SchedulerOptions{.reuse = options.reuse,
-                                  .keep_ends = options.keep_ends,
-                                  .offload = options.offload,
-                                  .first_lineage = first_lineage}) {
+                                  .slots = {.keep_ends = options.keep_ends,
+                                            .offload = options.offload,
+                                            .first_lineage = first_lineage}}) {
   cache_.SetSavedAs({{}, {{NamespaceId{0}, 1}}});
 }
 

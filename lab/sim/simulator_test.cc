@@ -241,7 +241,7 @@ std::vector<uint64_t> ServedReused(const std::vector<TraceStep>& steps, const Si
                         *MakeEviction(options.eviction), MakeRamStore());
   SchedulerOptions scheduling;
   scheduling.reuse = options.reuse;
-  scheduling.keep_ends = options.keep_ends;
+  scheduling.slots.keep_ends = options.keep_ends;
   Scheduler scheduler(engine, &cache, &clock, scheduling);
   Token unique = INT32_MAX;
   std::vector<uint64_t> reused;

@@ -270,6 +270,12 @@ class CheckpointCache {
   std::set<SegmentId> unreadable_parts_;  // segments of pinned paths whose bytes are gone
 };
 
+// Sets the cache's clock and applies the disk's events.
+inline void RefreshCache(CheckpointCache* cache, double now_ms) {
+  cache->SetNow(now_ms);
+  cache->TakeEvents();
+}
+
 }  // namespace cairn
 
 #endif  // CAIRN_CACHE_CHECKPOINT_CACHE_H_

@@ -98,28 +98,28 @@ std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens) 
   return next;
 }
 
-void Engine::ReleaseTaken() {}
+void Segments::ReleaseTaken() {}
 
-Status Engine::DecodeChunks(std::span<const SeqChunk> /*chunks*/, ChunkLogits /*logits*/) {
+Status Sequences::DecodeChunks(std::span<const SeqChunk> /*chunks*/, ChunkLogits /*logits*/) {
   return Fail(ErrorCode::kUnsupported, "this engine has no logits inside a prompt");
 }
 
-Status Engine::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
+Status Sequences::Drop(SeqId /*seq*/, size_t /*begin*/, size_t /*end*/) {
   return Fail(ErrorCode::kUnsupported, "this engine moves nothing");
 }
 
-Status Engine::RollBack(SeqId /*seq*/, size_t /*position*/) {
+Status Sequences::RollBack(SeqId /*seq*/, size_t /*position*/) {
   return Fail(ErrorCode::kUnsupported, "this engine rolls nothing back");
 }
 
-Status Engine::DecodeMedium(SeqId /*seq*/, size_t /*position*/, TokenSpan /*tokens*/,
-                            const EncodedPiece& /*piece*/) {
+Status Sequences::DecodeMedium(SeqId /*seq*/, size_t /*position*/, TokenSpan /*tokens*/,
+                               const EncodedPiece& /*piece*/) {
   return Fail(ErrorCode::kUnsupported, "this engine takes no images or recordings");
 }
 
-void Engine::SetMedia(SeqId /*seq*/, TokenSpan /*tokens*/) {}
+void Sequences::SetMedia(SeqId /*seq*/, TokenSpan /*tokens*/) {}
 
-Status Engine::UseAdapters(AdapterSets::Number /*set*/) {
+Status Sequences::UseAdapters(AdapterSets::Number /*set*/) {
   return {};
 }
 

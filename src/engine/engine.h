@@ -13,8 +13,11 @@
 //   TakeSegment(seq, 0, 60) = A,  TakeSegment(seq, 60, 100) = B
 //   Assemble(seq, 0, {A, B}, 100, S)  ->  [ t0 … t99 ]     whatever the sequence held before
 //
-// Threads: one thread owns the context and calls everything except the functions under
-// "Vocabulary", which any thread may call.
+// What an engine does is in three interfaces: Model (its facts and its vocabulary), Sequences and
+// Segments. Each user takes those that it needs.
+//
+// Threads: one thread owns the context and calls everything except Model, which any thread may
+// call.
 
 #ifndef CAIRN_ENGINE_ENGINE_H_
 #define CAIRN_ENGINE_ENGINE_H_
@@ -250,9 +253,12 @@ class MtpHeads;
 // Returns `tokens` at the end of `seq`, which has `position` tokens.
 std::vector<NextToken> NextTokens(SeqId seq, size_t position, TokenSpan tokens);
 
-class Engine {
+// Model: the facts of a loaded model and its context, and the model's vocabulary.
+//
+// Threads: any, except for MakeSampler, which the thread that owns the context calls.
+class Model {
  public:
-  virtual ~Engine() = default;
+  virtual ~Model() = default;
 
   virtual const ModelInfo& info() const = 0;
   virtual const MemoryTraits& traits() const = 0;
@@ -270,8 +276,6 @@ class Engine {
   // file has changed since it was loaded.
   virtual Result<std::string> StateIdentity() const = 0;
 
-  // Vocabulary. Any thread.
-
   // `parse_special`: text such as "<|im_end|>" becomes the token it names. `add_special`: BOS and
   // EOS are added where the model requires them.
   virtual Result<Tokens> Tokenize(std::string_view text, bool add_special,
@@ -281,7 +285,18 @@ class Engine {
   virtual std::string Piece(Token token, bool special) const = 0;
   virtual bool IsEndOfGeneration(Token token) const = 0;
 
-  // Sequences. Only the thread that owns the context.
+  // The LoRA adapters of the model; nullptr if it has none. Any thread.
+  virtual AdapterSets* adapter_sets() const { return nullptr; }
+  // REQUIRES: the model is loaded.
+  virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
+};
+
+// Sequences: decodes tokens at the end of sequences, and returns them to earlier positions.
+//
+// Threads: the one that owns the context.
+class Sequences {
+ public:
+  virtual ~Sequences() = default;
 
   // Evaluates `tokens` at positions [position, position + size) of `seq`, in one computation.
   // kTooLong if the sequence can hold no more. kNoSpace if other sequences hold the cells it needs;
@@ -327,6 +342,36 @@ class Engine {
   virtual Status RollBack(SeqId seq, size_t position);
   virtual void Clear(SeqId seq) = 0;
 
+  // Drops positions [begin, end) of `seq` and shifts the tokens after them down. Those were
+  // computed after tokens that are gone, so their KV differs from that of decoding the remaining
+  // tokens. On an error the sequence is empty.
+  // REQUIRES: traits().shifts; begin < end, and `seq` reaches `end`; no other sequence shares the
+  // tokens after it.
+  virtual Status Drop(SeqId seq, size_t begin, size_t end);
+
+  // Decodes a medium, or a piece of one, at the end of `seq`: its rows take the places of `tokens`.
+  // Logits() are those after the last row. Errors as in Decode; kUnsupported if the rows do not fit
+  // the engine. REQUIRES: `seq` ends at `position`; `tokens` are MediaTokens, as many as rows.
+  virtual Status DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
+                              const EncodedPiece& piece);
+  // Says which media the sequence will hold: those in `tokens`. Call it before Restore, or Assemble
+  // or SetFullState of Segments, makes `seq` hold other tokens than it holds. All other functions
+  // know.
+  virtual void SetMedia(SeqId seq, TokenSpan tokens);
+
+  // Computes with the adapters of this set from now on; with the model alone until the first call
+  // and after Wake. Cheap if the set is in use already. Engines without adapters ignore it.
+  // kInternal if libllama refuses; kUnavailable if the set was freed.
+  virtual Status UseAdapters(AdapterSets::Number set);
+};
+
+// Segments: takes what sequences hold out of them, and gives it back, to the same or to others.
+//
+// Threads: the one that owns the context.
+class Segments {
+ public:
+  virtual ~Segments() = default;
+
   // Returns the attention KV of positions [begin, end) of `seq`, and no other state.
   // REQUIRES: traits().segments; begin < end, and `seq` reaches `end`.
   virtual Result<Bytes> TakeSegment(SeqId seq, size_t begin, size_t end) = 0;
@@ -353,44 +398,23 @@ class Engine {
   // REQUIRES: traits().segments; `from` reaches `position`; from != to.
   virtual Status Fork(SeqId from, SeqId to, size_t position, ByteSpan snapshot) = 0;
 
-  // Drops positions [begin, end) of `seq` and shifts the tokens after them down. Those were
-  // computed after tokens that are gone, so their KV differs from that of decoding the remaining
-  // tokens. On an error the sequence is empty.
-  // REQUIRES: traits().shifts; begin < end, and `seq` reaches `end`; no other sequence shares the
-  // tokens after it.
-  virtual Status Drop(SeqId seq, size_t begin, size_t end);
-
   // Returns the full state of `seq`. REQUIRES: traits().full_states, and `seq` is not empty.
   virtual Result<Bytes> TakeFullState(SeqId seq) = 0;
   // Restores `seq` to the full state `whole`, which was taken at `position`. On an error it is
   // empty. kNoSpace as in Assemble.
   virtual Status SetFullState(SeqId seq, size_t position, ByteSpan whole) = 0;
+};
 
-  // Decodes a medium, or a piece of one, at the end of `seq`: its rows take the places of `tokens`.
-  // Logits() are those after the last row. Errors as in Decode; kUnsupported if the rows do not fit
-  // the engine. REQUIRES: `seq` ends at `position`; `tokens` are MediaTokens, as many as rows.
-  virtual Status DecodeMedium(SeqId seq, size_t position, TokenSpan tokens,
-                              const EncodedPiece& piece);
-  // Says which media the sequence will hold: those in `tokens`. Call it before Restore, Assemble or
-  // SetFullState makes `seq` hold other tokens than it holds. All other functions know.
-  virtual void SetMedia(SeqId seq, TokenSpan tokens);
-
-  virtual std::unique_ptr<Sampler> MakeSampler(const SamplingParams& params) = 0;
-
+class Engine : public Model, public Sequences, public Segments {
+ public:
   // The model's heads for multi-token prediction (engine/mtp_heads.h); nullptr if they are not
   // loaded. Not to be kept: it may change with Wake.
   virtual MtpHeads* mtp_heads() { return nullptr; }
 
-  // The LoRA adapters of the model; nullptr if it has none. Any thread.
-  virtual AdapterSets* adapter_sets() const { return nullptr; }
-  // Computes with the adapters of this set from now on; with the model alone until the first call
-  // and after Wake. Cheap if the set is in use already. Engines without adapters ignore it.
-  // kInternal if libllama refuses; kUnavailable if the set was freed.
-  virtual Status UseAdapters(AdapterSets::Number set);
-
-  // Unloads the model. Afterwards all sequences are empty, and the functions under "Sequences" must
-  // not be called until Wake. The vocabulary and all that describes the engine stay. kUnsupported
-  // if the engine cannot; then nothing has changed. REQUIRES: the model is loaded.
+  // Unloads the model. Afterwards all sequences are empty, and nothing of Sequences and Segments
+  // may be called until Wake. Model goes on, but makes no
+  // samplers. kUnsupported if the engine cannot;
+  // then nothing has changed. REQUIRES: the model is loaded.
   virtual Status Sleep();
   // Loads the model again. On an error it stays unloaded, and Wake may be called again later.
   // kUnavailable if the model's file is no longer the one that states were taken of. REQUIRES: the

@@ -10,12 +10,12 @@ namespace {
 // As llama-server allows.
 constexpr size_t kPaddingMax = 128;
 
-std::string QuotedPiece(const Engine& engine, size_t token) {
-  if (token >= engine.info().vocab_size) return "missing";
-  return "\"" + engine.Piece(static_cast<Token>(token), true) + "\"";
+std::string QuotedPiece(const Model& model, size_t token) {
+  if (token >= model.info().vocab_size) return "missing";
+  return "\"" + model.Piece(static_cast<Token>(token), true) + "\"";
 }
 
-Status Differs(const Engine& model, const Engine& draft, size_t token) {
+Status Differs(const Model& model, const Model& draft, size_t token) {
   return Fail(ErrorCode::kInvalidArgument,
               "the draft model has another vocabulary: token " + std::to_string(token) + " is " +
                   QuotedPiece(draft, token) + " in " + draft.info().path + " and " +
@@ -25,7 +25,7 @@ Status Differs(const Engine& model, const Engine& draft, size_t token) {
 
 }  // namespace
 
-Status CheckSameVocabulary(const Engine& model, const Engine& draft) {
+Status CheckSameVocabulary(const Model& model, const Model& draft) {
   const auto [common, all] = std::minmax(model.info().vocab_size, draft.info().vocab_size);
   for (size_t token = 0; token < common; ++token) {
     const auto id = static_cast<Token>(token);

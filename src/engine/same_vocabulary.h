@@ -12,7 +12,7 @@ namespace cairn {
 
 // kInvalidArgument, naming the first token that differs. Vocabularies of one family are padded to
 // different sizes, so up to 128 tokens may be missing at the end of one; those are never drafted.
-Status CheckSameVocabulary(const Engine& model, const Engine& draft);
+Status CheckSameVocabulary(const Model& model, const Model& draft);
 
 }  // namespace cairn
 

@@ -12,7 +12,7 @@ namespace cairn {
 
 // Returns the token's text. Control tokens have none, except those whose text is one of
 // `control_texts`. Any thread.
-std::string TokenText(const Engine& engine, Token token,
+std::string TokenText(const Model& model, Token token,
                       const std::vector<std::string>& control_texts);
 
 }  // namespace cairn

@@ -47,17 +47,17 @@ TEST(SlowReaders, HoldNoSlotAlthoughTheyNeverRead) {
   for (size_t i = 0; i < 2 * kSlots; ++i) {
     silent.push_back(BeginEndless(server, "silent " + std::to_string(i), i % 2 == 0));
   }
-  for (int tries = 0; tries < 4000 && server.stats().running < kSlots; ++tries) {
+  for (int tries = 0; tries < 4000 && server.stats().open.running < kSlots; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  ASSERT_EQ(server.stats().running, kSlots);
+  ASSERT_EQ(server.stats().open.running, kSlots);
   const auto answer =
       HttpClient(server.url(), {})
           .Post("/v1/completions", R"({"max_tokens":3,"ignore_eos":true,"prompt":"other"})");
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->status, 200) << answer->body;
   // The others would have ended first.
-  EXPECT_EQ(server.stats().generated_tokens, 3u);
+  EXPECT_EQ(server.stats().tokens.generated, 3u);
   for (const auto& client : silent) client->Close();
 }
 
@@ -86,7 +86,7 @@ TEST(SlowReaders, GetAllOfTheirAnswersWhenTheyRead) {
   ASSERT_TRUE(heard) << heard.error().message;
   EXPECT_EQ(status, 200);
   EXPECT_NE(text.find("[DONE]"), std::string::npos);
-  EXPECT_EQ(server.stats().generated_tokens, 20'000 + kSlots * 9);
+  EXPECT_EQ(server.stats().tokens.generated, 20'000 + kSlots * 9);
 }
 
 }  // namespace

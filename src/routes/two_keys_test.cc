@@ -108,7 +108,7 @@ TEST(TwoKeys, OneThatWantsEverythingLeavesTheOtherItsTurn) {
   bool full = false;
   for (int tries = 0; tries < 4000 && !full; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    full = server.stats().waiting >= kQueue && greedy.refusals() > 0;
+    full = server.stats().open.waiting >= kQueue && greedy.refusals() > 0;
   }
   ASSERT_TRUE(full);
   size_t refused = 0;

@@ -45,7 +45,7 @@ FakeEngineOptions EngineOptions(MemoryClass memory_class, size_t slots) {
 SchedulerOptions Exact(LineageId first_lineage = 1) {
   SchedulerOptions options;
   options.reuse = ReuseMode::kExact;
-  options.first_lineage = first_lineage;
+  options.slots.first_lineage = first_lineage;
   return options;
 }
 

@@ -208,8 +208,8 @@ class ConversationRun {
       options.message_starts = MessageStarts(scenario);
       options.boundary_gap_divisor = GapDivisor(scenario);
       options.queue_limit = 64;
-      options.first_lineage = life << 32;
-      options.beside_tokens_max = scenario.beside_tokens_max;
+      options.slots.first_lineage = life << 32;
+      options.slots.beside_tokens_max = scenario.beside_tokens_max;
       if (scenario.drafts) {
         options.drafts.make = &test::MakeLyingDrafter;
         options.drafts.adapts = false;

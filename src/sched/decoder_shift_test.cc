@@ -41,7 +41,7 @@ SchedulerOptions Shifting() {
 
 SchedulerOptions Moving(size_t tokens_min) {
   SchedulerOptions options;
-  options.move_tokens_min = tokens_min;
+  options.slots.move_tokens_min = tokens_min;
   return options;
 }
 
@@ -168,7 +168,7 @@ TEST(ContextShift, HasNoEffectOnMemoriesThatCannotBeMoved) {
     FakeEngineOptions engine = SmallContext();
     engine.memory_class = memory_class;
     SchedulerOptions options = Shifting();
-    options.move_tokens_min = 16;
+    options.slots.move_tokens_min = 16;
     Bench bench(engine, options);
     EXPECT_EQ(bench.Run(Bench::Request(Text(300), 1000)).text.size(), kContext - 300);
     const Tokens rest = RandomText(200, 2);
@@ -269,7 +269,7 @@ TEST(CacheReuse, AndShiftingGoTogetherWithSharedSlotsAndLittleRoom) {
     FakeEngineOptions engine = SmallContext(3);
     engine.cells = kContext + kContext / 2;
     SchedulerOptions options = Shifting();
-    options.move_tokens_min = 32;
+    options.slots.move_tokens_min = 32;
     options.reuse = random() % 2 == 0 ? ReuseMode::kLive : ReuseMode::kAny;
     Bench bench(engine, options);
     const Tokens header = RandomText(100 + random() % 200, seed);

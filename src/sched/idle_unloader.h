@@ -13,20 +13,46 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "sched/answer/schedule_trace.h"
+#include "sched/context/scheduler_stats.h"
+#include "sched/slots/offloader.h"
+#include "sched/slots/slot_pool.h"
 #include "sched/steps/draft_model.h"
 
 namespace cairn {
 
+// See SchedulerOptions.
+struct IdleUnloaderOptions {
+  double sleep_after_ms = -1;
+  LogSink log = {};
+};
+
 class IdleUnloader {
  public:
-  // Both must outlive this object. `draft_model`: unloaded and loaded too; nullptr: there is none.
-  IdleUnloader(SchedulerContext* context, DraftModel* draft_model)
-      : context_(context), draft_model_(draft_model), busy_ms_(context->NowMs()) {}
+  // All must outlive this object. `draft_model`: unloaded and loaded too; nullptr: there is none.
+  IdleUnloader(Engine* engine, CheckpointCache* cache, const Clock* clock, SlotPool* pool,
+               Offloader* offloader, StatsBoard* stats, ScheduleTrace* trace,
+               IdleUnloaderOptions options, DraftModel* draft_model)
+      : engine_(engine),
+        cache_(cache),
+        clock_(clock),
+        pool_(pool),
+        offloader_(offloader),
+        stats_(stats),
+        trace_(trace),
+        options_(std::move(options)),
+        draft_model_(draft_model),
+        busy_ms_(clock->NowMs()) {}
 
   // Restarts the idle time, because there was work now.
-  void OnBusy() { busy_ms_ = context_->NowMs(); }
+  void OnBusy() { busy_ms_ = clock_->NowMs(); }
   // Infinite if the model is never unloaded.
   double UntilUnloadMs() const;
   bool unloaded() const { return unloaded_; }
@@ -44,7 +70,14 @@ class IdleUnloader {
   size_t OffloadSlots();
   Status LoadModels();
 
-  SchedulerContext* const context_;
+  Engine* const engine_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  SlotPool* const pool_;
+  Offloader* const offloader_;
+  StatsBoard* const stats_;
+  ScheduleTrace* const trace_;
+  const IdleUnloaderOptions options_;
   DraftModel* const draft_model_;
   bool draft_model_unloaded_ = false;
   double busy_ms_;  // when there was last work

@@ -42,11 +42,11 @@ TEST(Sleeping, BeginsWhenNobodyAskedForSoLong) {
   EXPECT_FALSE(SleepsAfter(kSleepAfterMs - 1, &bench));
   bench.Run(Bench::Request(Text(300)));
   EXPECT_FALSE(SleepsAfter(kSleepAfterMs - 1, &bench));
-  EXPECT_FALSE(bench.scheduler.stats().sleeping);
+  EXPECT_FALSE(bench.scheduler.stats().sleep.asleep);
   EXPECT_TRUE(SleepsAfter(1, &bench));
   EXPECT_TRUE(bench.engine.asleep());
-  EXPECT_TRUE(bench.scheduler.stats().sleeping);
-  EXPECT_EQ(bench.scheduler.stats().sleeps, 1u);
+  EXPECT_TRUE(bench.scheduler.stats().sleep.asleep);
+  EXPECT_EQ(bench.scheduler.stats().sleep.count, 1u);
   EXPECT_EQ(bench.scheduler.stats().slots[0].tokens, 0u);
   // The model is unloaded once.
   EXPECT_FALSE(SleepsAfter(kSleepAfterMs, &bench));
@@ -66,7 +66,7 @@ TEST(Sleeping, DoesNotBeginWhileARequestIsThere) {
   ASSERT_TRUE(queued.has_value());
   EXPECT_FALSE(SleepsAfter(2 * kSleepAfterMs, &bench));
   size_t steps = 0;
-  while (bench.scheduler.Step() && bench.scheduler.stats().running > 0) {
+  while (bench.scheduler.Step() && bench.scheduler.stats().open.running > 0) {
     EXPECT_FALSE(SleepsAfter(2 * kSleepAfterMs, &bench));
     ++steps;
   }
@@ -110,8 +110,8 @@ TEST(Sleeping, WhatWasReadAheadHalfwayBeforeItIsNotReadAgain) {
     ASSERT_TRUE(SleepsAfter(kSleepAfterMs, &bench));
     const Tokens next = Join(Join(Text(1024), Text(400, 'w')), Text(20, 'n'));
     EXPECT_GE(bench.Run(Bench::Request(next)).end.cost.reused_tokens, 1024u + 64);
-    EXPECT_EQ(bench.scheduler.stats().prefetched_used_tokens,
-              bench.scheduler.stats().prefetched_tokens);
+    EXPECT_EQ(bench.scheduler.stats().prefetch.used_tokens,
+              bench.scheduler.stats().prefetch.tokens);
   }
 }
 
@@ -138,10 +138,10 @@ TEST(Sleeping, AModelThatDoesNotLoadAgainFailsWhoWaitsAndIsTriedAnew) {
   EXPECT_EQ(failed.end.error.code, ErrorCode::kUnavailable);
   EXPECT_NE(failed.end.error.message.find("told not to wake"), std::string::npos)
       << failed.end.error.message;
-  EXPECT_TRUE(bench.scheduler.stats().sleeping);
+  EXPECT_TRUE(bench.scheduler.stats().sleep.asleep);
   const auto after = bench.Run(Bench::Request(Text(500)));
   EXPECT_EQ(after.text, before.text);
-  EXPECT_FALSE(bench.scheduler.stats().sleeping);
+  EXPECT_FALSE(bench.scheduler.stats().sleep.asleep);
 }
 
 TEST(Sleeping, SaysWhenItBeginsAndWhenItEnds) {
@@ -170,13 +170,13 @@ TEST(Sleeping, ALookAtTheCacheWakesNobody) {
   // Submitted before the thread runs, or it might unload before there is anything to keep.
   const auto generation = scheduler.Submit(Bench::Request(Text(500)));
   std::thread context([&] { scheduler.Run(); });
-  while (scheduler.stats().sleeps < 1) std::this_thread::yield();
+  while (scheduler.stats().sleep.count < 1) std::this_thread::yield();
   size_t seen = 0;
   ASSERT_TRUE(
       scheduler.Look([&](CheckpointCache* held) { seen = held->stats().checkpoints; }).has_value());
   EXPECT_GT(seen, 0u);
   EXPECT_TRUE(scheduler.Flush().has_value());
-  EXPECT_TRUE(scheduler.stats().sleeping);
+  EXPECT_TRUE(scheduler.stats().sleep.asleep);
   scheduler.Stop();
   context.join();
   EXPECT_EQ(scheduler.Look([](CheckpointCache*) {}).error().code, ErrorCode::kUnavailable);
@@ -196,7 +196,7 @@ TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
   std::thread context([&] { scheduler.Run(); });
   for (int turn = 0; turn < 3; ++turn) {
     const auto sleeps = static_cast<uint64_t>(turn) + 1;
-    while (scheduler.stats().sleeps < sleeps) std::this_thread::yield();
+    while (scheduler.stats().sleep.count < sleeps) std::this_thread::yield();
     const auto generation = scheduler.Submit(Bench::Request(Text(500)));
     ASSERT_TRUE(generation.has_value());
     GenerationEvent end;
@@ -211,7 +211,7 @@ TEST(Sleeping, TheContextThreadSleepsAndWakesByItself) {
     }
   }
   // A command loads it too.
-  while (scheduler.stats().sleeps < 4) std::this_thread::yield();
+  while (scheduler.stats().sleep.count < 4) std::this_thread::yield();
   EXPECT_EQ(*scheduler.slots().Erase(0, 0), 0u);
   scheduler.Stop();
   context.join();

@@ -61,7 +61,7 @@ PlayedPrompt Front(const Tokens& tokens, size_t count) {
   return Raw(Tokens(tokens.begin(), tokens.begin() + static_cast<ptrdiff_t>(count)));
 }
 
-FakeEngineOptions Model(MemoryClass memory_class) {
+FakeEngineOptions ModelOf(MemoryClass memory_class) {
   FakeEngineOptions options;
   options.memory_class = memory_class;
   options.end_one_in = 0;
@@ -112,14 +112,14 @@ TEST(PeerBugs, AStateOnlyAtTheVeryEndIsNotAllThatIsKept) {
   const size_t added = next.tokens.size() - first.shape.messages_end;
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    Bench bench(Model(memory_class));
+    Bench bench(ModelOf(memory_class));
     bench.Read(first);
     EXPECT_LT(bench.Read(next), added + kGrid);
   }
   // With only the state at the end, all of it is prefilled.
   test::ServedOptions only_ends;
   only_ends.placement = "none";
-  Bench bench(Model(MemoryClass::kHybrid), only_ends);
+  Bench bench(ModelOf(MemoryClass::kHybrid), only_ends);
   bench.Read(first);
   EXPECT_EQ(bench.Read(next), next.tokens.size());
 }
@@ -129,7 +129,7 @@ TEST(PeerBugs, AStateOnlyAtTheVeryEndIsNotAllThatIsKept) {
 size_t ReadAfterGoingBack(const std::string& eviction) {
   size_t read = 0;
   for (const size_t kept_turns : {25, 50, 75}) {
-    FakeEngineOptions model = Model(MemoryClass::kHybrid);
+    FakeEngineOptions model = ModelOf(MemoryClass::kHybrid);
     model.recurrent_bytes = kHeavyState;
     test::ServedOptions options;
     options.cache.ram_bytes_max = 32 * kHeavyState;
@@ -165,7 +165,7 @@ TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
       for (const size_t length : {63, 64, 65, 127, 128, 129, 300}) {
         SCOPED_TRACE(testing::Message() << MemoryClassName(memory_class) << ", mode "
                                         << static_cast<int>(reuse) << ", " << length << " tokens");
-        FakeEngineOptions model = Model(memory_class);
+        FakeEngineOptions model = ModelOf(memory_class);
         // Where no cut changes a bit, `any` must give the answer of a cold run too.
         if (reuse == ReuseMode::kAny) model.grid_tokens = 1;
         test::ServedOptions options;
@@ -186,7 +186,7 @@ TEST(PeerBugs, TheLastTokenIsNotAppliedTwice) {
 TEST(PeerBugs, CheckpointsOfABranchAreNotLostWhenAnotherIsTaken) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    Bench bench(Model(memory_class));
+    Bench bench(ModelOf(memory_class));
     Talk trunk = {{'s', "", Words(1000, 1)}};
     for (size_t turn = 0; turn < 3; ++turn) {
       trunk.push_back({'u', "", Words(200, 10 + turn)});
@@ -222,7 +222,7 @@ TEST(PeerBugs, TheEdgeOfAWindowIsNotOffByOne) {
       for (size_t shared = 1; shared <= kLength; shared += 3) {
         SCOPED_TRACE(testing::Message()
                      << "window " << window << ", " << placement << ", " << shared << " shared");
-        FakeEngineOptions model = Model(MemoryClass::kSlidingWindow);
+        FakeEngineOptions model = ModelOf(MemoryClass::kSlidingWindow);
         model.window_tokens = window;
         test::ServedOptions options;
         options.placement = placement;
@@ -250,7 +250,7 @@ TEST(PeerBugs, AnIdenticalPromptSentAgainReadsNothing) {
                    << MemoryClassName(memory_class) << ", mode " << static_cast<int>(reuse));
       test::ServedOptions options;
       options.reuse = reuse;
-      Bench bench(Model(memory_class), options);
+      Bench bench(ModelOf(memory_class), options);
       const PlayedPrompt prompt = Rendered({{'s', "", Words(700, 1)}, {'u', "", Words(333, 2)}});
       EXPECT_EQ(bench.Read(prompt), prompt.tokens.size());
       EXPECT_EQ(bench.Read(prompt), 0u);
@@ -271,7 +271,7 @@ TEST(PeerBugs, NearEndHoldsForPromptsShorterThanAMicroBatch) {
       test::ServedOptions options;
       options.placement = "near-end";
       options.cache.min_step_tokens = 8192;
-      Bench bench(Model(memory_class), options);
+      Bench bench(ModelOf(memory_class), options);
       Talk talk = {{'u', "", Words(letters, 1)}};
       for (size_t turn = 0; turn < 4; ++turn) {
         bench.Read(Rendered(talk));
@@ -294,7 +294,7 @@ TEST(PeerBugs, APromptOfOneTokenIsLikeAnyOther) {
                    << MemoryClassName(memory_class) << ", mode " << static_cast<int>(reuse));
       test::ServedOptions options;
       options.reuse = reuse;
-      Bench bench(Model(memory_class), options);
+      Bench bench(ModelOf(memory_class), options);
       const Tokens tokens = RandomTokens(200, 1);
       EXPECT_EQ(bench.Read(Front(tokens, 1)), 1u);
       EXPECT_EQ(bench.Read(Front(tokens, 1)), 0u);
@@ -309,7 +309,7 @@ TEST(PeerBugs, APromptOfOneTokenIsLikeAnyOther) {
 // context can run out of them: llama.cpp #17118, seen again in #25452. Two forks of one
 // conversation, both of which continue.
 TEST(PeerBugs, TwoForksOfOneSlidingWindowBothGoOnForThousandsOfTokens) {
-  FakeEngineOptions model = Model(MemoryClass::kSlidingWindow);
+  FakeEngineOptions model = ModelOf(MemoryClass::kSlidingWindow);
   Bench bench(model);
   const Talk trunk = {{'s', "", Words(900, 1)}};
   std::array<Talk, 2> forks = {trunk, trunk};
@@ -362,7 +362,7 @@ test::ServedOptions ToolLoopOptions() {
 TEST(PeerBugs, TheStateAfterTheLastQuerySurvivesSixtyToolSteps) {
   for (const MemoryClass memory_class : {MemoryClass::kRecurrent, MemoryClass::kHybrid}) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    FakeEngineOptions model = Model(memory_class);
+    FakeEngineOptions model = ModelOf(memory_class);
     model.recurrent_bytes = kHeavyState;
     test::ServedOptions options = ToolLoopOptions();
     options.cache.ram_bytes_max = 6 * kHeavyState;
@@ -382,7 +382,7 @@ TEST(PeerBugs, TheStateAfterTheLastQuerySurvivesSixtyToolSteps) {
 TEST(PeerBugs, ARewindToTheTenthOfSixtyToolStepsReadsWhatIsNewAndAGridStep) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    Bench bench(Model(memory_class), ToolLoopOptions());
+    Bench bench(ModelOf(memory_class), ToolLoopOptions());
     const ToolLoop loop = PlayToolLoop(&bench, 60);
     // Everything up to the tenth result stays; another answer follows, and its result.
     const size_t held = loop.prompts[10].shape.messages_end;
@@ -399,7 +399,7 @@ TEST(PeerBugs, ARewindToTheTenthOfSixtyToolStepsReadsWhatIsNewAndAGridStep) {
 TEST(PeerBugs, AnotherResultOfTheTenthOfSixtyToolCallsReadsThatCallAndWhatIsNew) {
   for (const MemoryClass memory_class : kClasses) {
     SCOPED_TRACE(MemoryClassName(memory_class));
-    Bench bench(Model(memory_class), ToolLoopOptions());
+    Bench bench(ModelOf(memory_class), ToolLoopOptions());
     const ToolLoop loop = PlayToolLoop(&bench, 60);
     const size_t held = loop.prompts[9].shape.messages_end;
     Talk talk(loop.talk.begin(), loop.talk.begin() + 2 + 2 * 10 - 1);
@@ -414,7 +414,7 @@ TEST(PeerBugs, AnotherResultOfTheTenthOfSixtyToolCallsReadsThatCallAndWhatIsNew)
 void PlayInterleaved(MemoryClass memory_class, size_t people) {
   constexpr size_t kHeader = 8000;
   constexpr size_t kTurns = 4;
-  Bench bench(Model(memory_class));
+  Bench bench(ModelOf(memory_class));
   const std::string header = Words(kHeader, 1);
   std::vector<Talk> talks(people, Talk{{'s', "", header}});
   std::vector<size_t> ends(people, kHeader);  // of the tokens known to the server

@@ -94,7 +94,7 @@ TEST(Restart, ASlotWhereNoMoreMayBeReadAheadIsSavedAsAnyOther) {
     life.Ask(Bench::Request(prompt, 50));
     life.Expect({0, expected, prompt.size(), false});
     life.Idle();
-    const size_t prefetched = life.stats().prefetched_tokens;
+    const size_t prefetched = life.stats().prefetch.tokens;
     ASSERT_GT(prefetched, 500u);
     ASSERT_LT(prefetched, 1900u) << "it is held up half-way";
     life.SaveAll();
@@ -158,11 +158,11 @@ TEST(Restart, ARequestWaitsUntilTheDiskHasTakenWhatItsSlotLoses) {
   BusyDisk busy;
   const auto next = busy.life.Submit(Bench::Request(Text(500, 'c')));
   busy.life.StepAndSave();
-  EXPECT_EQ(busy.life.stats().waiting, 1u);
+  EXPECT_EQ(busy.life.stats().open.waiting, 1u);
   // One that goes on in its own slot needs no such room.
   const auto other = busy.life.Submit(Bench::Request(Join(busy.talks[1], Text(20, 'n')), 4));
   busy.life.StepAndSave();
-  EXPECT_EQ(busy.life.stats().waiting, 1u);
+  EXPECT_EQ(busy.life.stats().open.waiting, 1u);
   busy.disk.SetQueueMax(SIZE_MAX);
   busy.life.StepUntilNothingIsLeft();
   EXPECT_EQ(Bench::Collect(next.get()).end.kind, GenerationEvent::Kind::kDone);
@@ -357,16 +357,16 @@ TEST(Restart, OthersAreAnsweredWhileTheStateOfARequestIsReadFromDisk) {
     const auto other = life.Submit(Bench::Request(Text(300, 'o'), 20));
     life.StepUntilNothingIsLeft();
     EXPECT_EQ(Bench::Collect(other.get()).end.cost.prompt_tokens, 300u);
-    EXPECT_EQ(life.stats().waiting, 2u) << "two wait for the disk";
-    EXPECT_EQ(life.stats().loading, 2u);
+    EXPECT_EQ(life.stats().open.waiting, 2u) << "two wait for the disk";
+    EXPECT_EQ(life.stats().open.loading, 2u);
     EXPECT_EQ(disk.reads(), 0u) << "nothing was read by the thread that answers";
     cancelled->Cancel();
     life.StepUntilNothingIsLeft();
-    EXPECT_EQ(life.stats().waiting, 1u);
+    EXPECT_EQ(life.stats().open.waiting, 1u);
     disk.SetReads(true);
     life.StepUntilNothingIsLeft();
     const Bench::Answer answer = Bench::Collect(stored.get());
-    EXPECT_EQ(life.stats().loading, 0u);
+    EXPECT_EQ(life.stats().open.loading, 0u);
     EXPECT_GT(answer.end.cost.reused_tokens, 900u);
     ASSERT_NE(answer.end.report, nullptr);
     EXPECT_GT(answer.end.report->disk_tokens, 0u) << "the report says where the state came from";
@@ -382,7 +382,7 @@ TEST(Restart, ARequestThatPassesAnotherInTheQueueIsNotReadByTheThreadThatAnswers
     const auto longer = life.Submit(Bench::Request(Join(prompt, Text(600, 'l')), 20));
     const auto shorter = life.Submit(Bench::Request(Join(prompt, Text(60, 's')), 20));
     life.StepUntilNothingIsLeft();
-    EXPECT_EQ(life.stats().loading, 1u) << "the shorter one is first in line";
+    EXPECT_EQ(life.stats().open.loading, 1u) << "the shorter one is first in line";
     EXPECT_EQ(disk.reads(), 0u) << "nothing was read by the thread that answers";
     disk.SetReads(true);
     life.StepUntilNothingIsLeft();
@@ -401,7 +401,7 @@ TEST(Restart, TheFirstInTheQueueDoesNotWaitForTheLoadsOfThoseBehindIt) {
     auto& [disk, prompt, life] = stalled;
     const auto longer = life.Submit(Bench::Request(Join(prompt, Text(600, 'l')), 20));
     life.StepUntilNothingIsLeft();
-    EXPECT_EQ(life.stats().loading, 1u) << "the only load that one slot allows";
+    EXPECT_EQ(life.stats().open.loading, 1u) << "the only load that one slot allows";
     GenerationRequest wishing = Bench::Request(Join(prompt, Text(60, 's')), 20);
     wishing.slot = 0;
     const auto shorter = life.Submit(std::move(wishing));

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "engine/embed/embedding_architectures.h"
 #include "sched/request/adapter_name_space.h"
-#include "sched/request/prompt_too_long.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 namespace {
@@ -25,6 +25,21 @@ constexpr double kFetchWaitMs = 5;
 // to read when its answer goes on, so it sees no gap.
 constexpr double kPauseWaitMs = 10;
 
+SlotPoolOptions SlotPoolOptionsOf(const SchedulerOptions& options, const CutRules& cuts) {
+  SlotPoolOptions pool{options.slots};
+  pool.mode = options.reuse;
+  pool.cuts = cuts;
+  pool.leave_grid = options.leave_grid && options.reuse == ReuseMode::kLive;
+  pool.trace = options.trace;
+  return pool;
+}
+
+DecoderOptions DecoderOptionsOf(const SchedulerOptions& options) {
+  const bool exact = options.reuse == ReuseMode::kExact;
+  const bool may_draft = !exact || options.drafts.in_exact;
+  return {exact, may_draft && options.drafts.on(), options.context_shift};
+}
+
 // Saves the next part as at the server's shutdown. The slots of an unloaded model are empty.
 void SaveStep(bool unloaded, CacheSaver* saver) {
   if (unloaded) {
@@ -38,37 +53,67 @@ void SaveStep(bool unloaded, CacheSaver* saver) {
 
 Scheduler::Scheduler(Engine* engine, CheckpointCache* cache, const Clock* clock,
                      const SchedulerOptions& options)
-    : context_(engine, cache, clock, options),
-      draft_model_(options.drafts.model.engine == nullptr ? nullptr : new DraftModel(&context_)),
+    : engine_(engine),
+      cache_(cache),
+      clock_(clock),
+      options_(options),
+      rules_(engine, options),
+      slots_(engine, cache, clock, SlotPoolOptionsOf(options, rules_.cuts())),
+      archive_(&slots_.pool, &slots_.offloader),
+      accounts_(engine->slots(), options.pace, options.trace),
+      draft_model_(options.drafts.model.engine == nullptr
+                       ? nullptr
+                       : new DraftModel(engine, clock, accounts_.pace.get(), &accounts_.stats,
+                                        options.drafts.model, options.slots)),
       queue_(options.queue_limit),
-      running_(&context_, &queue_),
-      admission_(&context_, &queue_, &running_),
-      decoder_(&context_, &running_, draft_model_.get()),
-      prefetcher_(&context_),
-      prefill_(&context_, &queue_, &running_, &decoder_, &prefetcher_),
-      memory_governor_(&context_),
-      cache_saver_(&context_),
-      idle_unloader_(&context_, draft_model_.get()),
-      prefix_reporter_(&context_),
-      slot_commands_(&context_, &mailbox_, &idle_unloader_, &running_),
-      idle_work_(options.idle_work) {}
+      running_(engine, cache, clock, &slots_.pool, &slots_.offloader, &accounts_.stats,
+               &accounts_.trace, &queue_,
+               AnswerReporter(cache, clock, &slots_.pool, &slots_.offloader, &accounts_.stats,
+                              &accounts_.trace, &save_lag_, options.observer)),
+      admission_(
+          cache, clock, &slots_.pool, &slots_.restorer, &accounts_.shares, &accounts_.stats,
+          {options.share_wait_ms, options.slow_reader_ms}, &queue_, &running_,
+          {.prefix = {engine, cache, &slots_.pool, &slots_.restorer, &rules_, &queue_, &running_},
+           .loads = {cache, clock, &slots_.restorer, &accounts_.stats, engine->slots(), &running_},
+           .fetches = {engine, cache, clock, &slots_.restorer, &accounts_.stats, options.remote},
+           .exchange = {cache, clock, &slots_.offloader, &slots_.restorer, &running_},
+           .fills = {cache, clock, &slots_.restorer, &accounts_.shares, &running_}}),
+      decoder_(engine, clock, &slots_.pool, &slots_.offloader, &accounts_,
+               DecoderOptionsOf(options), &running_,
+               Speculation(engine, clock, &slots_.pool, &accounts_.stats, options.drafts,
+                           draft_model_.get())),
+      prefetcher_(cache, clock, &slots_, &rules_, &accounts_.stats, &accounts_.trace,
+                  options.prefetch, options.warm_start),
+      prefill_(engine, cache, clock, &slots_, &rules_, &accounts_,
+               {options.media, options.drafts.make != nullptr}, &queue_, &running_, &decoder_,
+               &prefetcher_),
+      memory_governor_(cache, clock, &accounts_.stats, options.memory, options.cache_bytes_max,
+                       options.log),
+      cache_saver_(cache, clock, &slots_.offloader, &slots_.restorer, &accounts_.stats, &save_lag_),
+      idle_unloader_(engine, cache, clock, &slots_.pool, &slots_.offloader, &accounts_.stats,
+                     &accounts_.trace, {options.sleep_after_ms, options.log}, draft_model_.get()),
+      prefix_reporter_(engine, cache, clock, &slots_.pool, rules_.exact(), options.prefixes),
+      slot_commands_(cache, &slots_.pool, &archive_, &accounts_.stats, options.idle_work, &mailbox_,
+                     &idle_unloader_, &running_),
+      idle_work_(options.idle_work) {
+  CHECK(!rules_.exact() || (options.slots.move_tokens_min == 0 && !options.context_shift));
+}
 
 Status Scheduler::CheckRequest(const GenerationRequest& request) const {
   CHECK(request.answers > 0);
-  const Engine& engine = *context_.engine;
-  const size_t queue_limit = context_.options.queue_limit;
-  if (IsEncoder(engine.info().architecture)) return tl::unexpected(WritesNoAnswers());
+  const size_t queue_limit = options_.queue_limit;
+  if (IsEncoder(engine_->info().architecture)) return tl::unexpected(WritesNoAnswers());
   if (request.prompt.empty()) {
     return Fail(ErrorCode::kInvalidArgument, "the prompt is empty; it needs at least one token");
   }
-  if (request.prompt.size() >= engine.context_tokens()) {
+  if (request.prompt.size() >= engine_->context_tokens()) {
     return tl::unexpected(
-        PromptTooLong(std::to_string(request.prompt.size()), engine.context_tokens()));
+        PromptTooLong(std::to_string(request.prompt.size()), engine_->context_tokens()));
   }
-  if (request.slot && *request.slot >= engine.slots()) {
+  if (request.slot && *request.slot >= engine_->slots()) {
     return Fail(ErrorCode::kInvalidArgument, "there is no slot " + std::to_string(*request.slot) +
                                                  "; slots are numbered from 0 to " +
-                                                 std::to_string(engine.slots() - 1) +
+                                                 std::to_string(engine_->slots() - 1) +
                                                  ", and -1 is any");
   }
   if (request.answers > 1 && request.answers > queue_limit) {
@@ -82,16 +127,16 @@ Status Scheduler::CheckRequest(const GenerationRequest& request) const {
 
 Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request) {
   if (Status good = CheckRequest(request); !good) return tl::unexpected(good.error());
-  if (AdapterSets* const sets = context_.engine->adapter_sets()) {
+  if (AdapterSets* const sets = engine_->adapter_sets()) {
     auto held = sets->Hold(AdapterSetOf(request.name_space));
     if (!held) return tl::unexpected(held.error());
     request.adapters_held = *std::move(held);
   }
   // `exact` resumes at cuts alone, and a prompt's end is seldom one.
-  if (context_.exact()) request.shape.reply_follows = false;
+  if (rules_.exact()) request.shape.reply_follows = false;
   auto generation =
       std::make_shared<Generation>(std::exchange(request.part_of, nullptr), request.first_answer);
-  const double now_ms = context_.NowMs();
+  const double now_ms = clock_->NowMs();
   std::vector<QueuedRequest> answers(request.answers);
   for (size_t i = 1; i < answers.size(); ++i) {
     answers[i].request = request;
@@ -105,7 +150,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     if (seed != SamplingParams{}.seed) seed += static_cast<uint32_t>(i);
     answer.generation = generation;
     answer.answer_index = i;
-    answer.submitted_ms = answer.queued_ms = now_ms;
+    answer.times.submitted_ms = answer.times.queued_ms = now_ms;
     // Set here, so that a request that leaves the queue without a slot ends like any other.
     answer.cost.prompt_tokens = answer.request.prompt.size();
     answer.text = std::make_unique<StopText>(answer.request.params.stop_texts);
@@ -114,7 +159,7 @@ Result<std::shared_ptr<Generation>> Scheduler::Submit(GenerationRequest request)
     return tl::unexpected(queued.error());
   }
   open_generations_.Add(generation);
-  context_.InterruptIdleWork();
+  InterruptIdleWork();
   mailbox_.Wake();
   return generation;
 }
@@ -131,10 +176,10 @@ Status Scheduler::PostLook(std::function<void(CheckpointCache* cache)> look) {
 }
 
 void Scheduler::ShowCache(const std::function<void(CheckpointCache* cache)>& look) {
-  context_.RefreshCache();
-  look(context_.cache);
+  RefreshCache(cache_, clock_->NowMs());
+  look(cache_);
   // Before the caller goes on, who may ask for the figures at once.
-  context_.stats.Update([this](SchedulerStats* stats) { stats->cache = context_.cache->stats(); });
+  accounts_.stats.Update([this](SchedulerStats* stats) { stats->cache = cache_->stats(); });
 }
 
 void Scheduler::DoLooks(size_t count_max) {
@@ -146,7 +191,7 @@ Result<size_t> Scheduler::Flush() {
   size_t left = 0;
   Status done = Look([this, &left](CheckpointCache* /*cache*/) {
     SaveStep(idle_unloader_.unloaded(), &cache_saver_);
-    left = context_.stats.unsaved_bytes();
+    left = accounts_.stats.unsaved_bytes();
   });
   if (!done) return tl::unexpected(done.error());
   return left;
@@ -163,7 +208,7 @@ Result<size_t> Scheduler::SetCacheLimit(size_t bytes) {
 
 void Scheduler::SetDraining(bool draining) {
   draining_ = draining;
-  if (context_.options.remote != nullptr) context_.options.remote->SetDraining(draining);
+  if (options_.remote != nullptr) options_.remote->SetDraining(draining);
   mailbox_.Wake();
 }
 
@@ -174,7 +219,7 @@ void Scheduler::Prefetch(std::vector<PrefetchPrompt> prompts) {
 
 void Scheduler::Stop() {
   queue_.Close();
-  context_.InterruptIdleWork();
+  InterruptIdleWork();
   mailbox_.Stop();
 }
 
@@ -197,7 +242,7 @@ void Scheduler::Run() {
   if (idle_unloader_.unloaded()) idle_unloader_.SetReason("the server is shutting down");
   DoCommands();
   // A client that was saving a slot gets no further result.
-  context_.archive.EndAllSaving();
+  archive_.EndAllSaving();
   FailEverything({ErrorCode::kUnavailable, "the server is shutting down"});
 }
 
@@ -236,7 +281,7 @@ bool Scheduler::SaveNext(bool now) {
 }
 
 uint64_t Scheduler::UnsavedBytes() const {
-  return context_.stats.unsaved_bytes() +
+  return accounts_.stats.unsaved_bytes() +
          (draft_model_ == nullptr ? 0 : draft_model_->unsaved_bytes());
 }
 
@@ -257,6 +302,10 @@ bool Scheduler::DoIdleWork() {
   return true;
 }
 
+void Scheduler::InterruptIdleWork() const {
+  if (options_.idle_work != nullptr) options_.idle_work->Interrupt();
+}
+
 void Scheduler::EndIdleWork() {
   if (idle_work_ != nullptr) std::exchange(idle_work_, nullptr)->End();
 }
@@ -265,13 +314,13 @@ void Scheduler::EndIdleWork() {
 // A slot used for prefetch is free for a request.
 bool Scheduler::HasWork() const {
   if (!running_.empty() || admission_.fills() || mailbox_.has_commands()) return true;
-  const bool has_free = context_.pool.has_free() || prefetcher_.has_slot();
+  const bool has_free = slots_.pool.has_free() || prefetcher_.has_slot();
   return has_free && !queue_.empty();
 }
 
 void Scheduler::WaitForWork() {
   double wait_ms = std::min(idle_unloader_.UntilUnloadMs(), kWaitMsMax);
-  if (context_.options.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
+  if (options_.memory != nullptr) wait_ms = std::min(wait_ms, kMemoryWaitMsMax);
   // By then there may be more to save, or the budget may allow more prefetch.
   if (UnsavedBytes() > 0 || prefetcher_.is_unfinished()) {
     wait_ms = std::min(wait_ms, CacheSaver::kIntervalMs);
@@ -281,12 +330,12 @@ void Scheduler::WaitForWork() {
 }
 
 bool Scheduler::SaveAll(double ms_max) {
-  const double end_ms = context_.NowMs() + ms_max;
-  while (context_.NowMs() < end_ms) {
+  const double end_ms = clock_->NowMs() + ms_max;
+  while (clock_->NowMs() < end_ms) {
     if (SaveNext(true)) continue;
     if (UnsavedBytes() == 0) return true;
     // The disk may refuse writes for longer than a shutdown may take.
-    if (context_.cache->saved_stats().takes_nothing()) return false;
+    if (cache_->saved_stats().takes_nothing()) return false;
     // The queue to the disk is full.
     mailbox_.WaitForWake(CacheSaver::kIntervalMs);
   }
@@ -296,7 +345,7 @@ bool Scheduler::SaveAll(double ms_max) {
 bool Scheduler::Step() {
   if (idle_unloader_.unloaded() && !LoadForWork()) return false;
   memory_governor_.Watch();
-  TraceSpan span(context_.options.trace, "step");
+  TraceSpan span = accounts_.trace.Span("step");
   prefetcher_.Pause();
   running_.EndLeaving();
   FailOverdue();
@@ -320,7 +369,7 @@ bool Scheduler::Step() {
   // Done before a new prompt takes cells behind the idle ones, because attention passes over all
   // cells up to the last in use.
   const size_t coming_tokens = running_.unprefilled_tokens();
-  while (context_.offloader.OffloadIdle(coming_tokens) && !running_.has_decoding()) {
+  while (slots_.offloader.OffloadIdle(coming_tokens) && !running_.has_decoding()) {
   }
   const bool prefilled = prefill_.Step();
   const bool answers_wait = prefilled && prefill_.AnswersCanWait();
@@ -330,7 +379,7 @@ bool Scheduler::Step() {
   const bool busy =
       commanded || loaded || stored || admitted || preempted || prefilled || decoded || runs;
   if (busy) idle_unloader_.OnBusy();
-  context_.trace.EndStep(&span, busy);
+  accounts_.trace.EndStep(&span, busy);
   return busy;
 }
 
@@ -339,18 +388,18 @@ bool Scheduler::AdmitNext() {
   std::optional<QueuedRequest> next = admission_.TakeNext();
   if (!next) return false;
   const NamespaceId name_space = next->request.name_space;
-  const double begin_ms = context_.NowMs();
+  const double begin_ms = clock_->NowMs();
   RunningRequest* const request = running_.Admit(std::move(*next));
   if (request != nullptr) prefill_.Resume(request);
-  context_.shares.Charge(name_space, context_.NowMs() - begin_ms);
+  accounts_.shares.Charge(name_space, clock_->NowMs() - begin_ms);
   return true;
 }
 
 void Scheduler::FailOverdue() {
-  if (context_.options.request_ms_max <= 0) return;
-  const double begun_before_ms = context_.NowMs() - context_.options.request_ms_max;
+  if (options_.request_ms_max <= 0) return;
+  const double begun_before_ms = clock_->NowMs() - options_.request_ms_max;
   running_.FailIf(
-      [&](const RequestState& request) { return request.submitted_ms < begun_before_ms; },
+      [&](const RequestState& request) { return request.times.submitted_ms < begun_before_ms; },
       {ErrorCode::kTimedOut,
        "the request took longer than --request-timeout; its prefilled tokens stay in the cache, so "
        "a retry continues from them"});
@@ -372,7 +421,7 @@ bool Scheduler::PrefetchNext() {
 }
 
 bool Scheduler::SleepIfIdle() {
-  if (context_.pool.saving() || HasWork()) idle_unloader_.OnBusy();
+  if (slots_.pool.saving() || HasWork()) idle_unloader_.OnBusy();
   if (idle_unloader_.UntilUnloadMs() > 0) return false;
   prefetcher_.End();
   if (!idle_unloader_.Unload()) return false;
@@ -392,28 +441,28 @@ bool Scheduler::LoadForWork() {
 }
 
 void Scheduler::RecoverMemory() {
-  context_.Log(LogLevel::kError,
-               "out of memory: all running requests fail, and all slots are emptied");
+  LogTo(options_.log, LogLevel::kError,
+        "out of memory: all running requests fail, and all slots are emptied");
   prefetcher_.Abort();
   admission_.EndFills();
   running_.FailAll({ErrorCode::kUnavailable,
                     "the server is out of memory; try again later, or send a shorter prompt"});
   prefill_.WantMedia();
-  for (size_t slot = 0; !idle_unloader_.unloaded() && slot < context_.engine->slots(); ++slot) {
-    context_.pool.EmptyAfterFailure(slot);
+  for (size_t slot = 0; !idle_unloader_.unloaded() && slot < engine_->slots(); ++slot) {
+    slots_.pool.EmptyAfterFailure(slot);
   }
   if (draft_model_ != nullptr && !idle_unloader_.unloaded()) draft_model_->EmptySlots();
   memory_governor_.OnFailedAllocation();
-  context_.stats.Update([](SchedulerStats* stats) { ++stats->memory_failures; });
+  accounts_.stats.Update([](SchedulerStats* stats) { ++stats->memory.failures; });
 }
 
 SchedulerStats Scheduler::stats() const {
-  SchedulerStats stats = context_.stats.Read();
-  stats.waiting = queue_.size();
+  SchedulerStats stats = accounts_.stats.Read();
+  stats.open.waiting = queue_.size();
   stats.refused = queue_.refused();
-  stats.saved = context_.cache->saved_stats();
-  if (context_.options.remote != nullptr) stats.remote = context_.options.remote->figures();
-  if (context_.options.media != nullptr) stats.media = context_.options.media->stats();
+  stats.saved = cache_->saved_stats();
+  if (options_.remote != nullptr) stats.remote = options_.remote->figures();
+  if (options_.media != nullptr) stats.media = options_.media->stats();
   return stats;
 }
 

@@ -39,8 +39,9 @@
 #include "base/clock.h"
 #include "cache/checkpoint_cache.h"
 #include "engine/engine.h"
-#include "sched/context/scheduler_context.h"
+#include "sched/context/prompt_rules.h"
 #include "sched/context/scheduler_options.h"
+#include "sched/context/step_accounts.h"
 #include "sched/idle_unloader.h"
 #include "sched/mailbox.h"
 #include "sched/queue/admission.h"
@@ -48,6 +49,8 @@
 #include "sched/queue/running_requests.h"
 #include "sched/scheduler_client.h"
 #include "sched/slot_commands.h"
+#include "sched/slots/restorer.h"
+#include "sched/slots/slot_archive.h"
 #include "sched/steps/decoder.h"
 #include "sched/steps/draft_model.h"
 #include "sched/steps/prefetcher.h"
@@ -114,6 +117,8 @@ class Scheduler final : public SchedulerClient {
   // Returns false if no idle work is left.
   bool DoIdleWork();
   void EndIdleWork();
+  // Lets the context thread begin with a request or a command at once. Any thread.
+  void InterruptIdleWork() const;
   bool HasWork() const;
   // Returns false if there is no work, or if the model does not load and the waiting requests have
   // failed. REQUIRES: the model is unloaded.
@@ -132,7 +137,15 @@ class Scheduler final : public SchedulerClient {
   void WaitForOthers();
   void WaitForWork();
 
-  SchedulerContext context_;
+  Engine* const engine_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const SchedulerOptions options_;
+  const PromptRules rules_;
+  ModelSlots slots_;
+  SlotArchive archive_;
+  StepAccounts accounts_;
+  SaveLag save_lag_;
   const std::unique_ptr<DraftModel> draft_model_;  // nullptr: there is none
   Mailbox mailbox_;
   OpenGenerations open_generations_;

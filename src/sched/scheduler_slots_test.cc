@@ -206,7 +206,7 @@ TEST(Slots, ExactStoresNoConversationThatIsLongerThanAKeptWindow) {
 
 TEST(Slots, ChunksAreNotMovedInAConversationWithoutItsWindow) {
   SchedulerOptions options;
-  options.move_tokens_min = 64;
+  options.slots.move_tokens_min = 64;
   Bench bench(OfKeptWindows(96), options);
   const auto first = bench.Run(Bench::Request(Join(Text(500, 'a'), Text(500, 'b'))));
   bench.Run(Bench::Request(Text(1000, 'y')));

@@ -134,9 +134,9 @@ TEST(Scheduler, WhatACancelledPromptHadNotReadIsNotCountedAsRead) {
   EXPECT_EQ(cost.prompt_tokens, 3000u);
   ASSERT_LT(cost.reused_tokens, there);
   const SchedulerStats stats = bench.scheduler.stats();
-  EXPECT_EQ(stats.prompt_tokens - before.prompt_tokens, there);
-  EXPECT_EQ(stats.reused_tokens - before.reused_tokens, cost.reused_tokens);
-  EXPECT_EQ(stats.prompt_ms - before.prompt_ms, 5);
+  EXPECT_EQ(stats.tokens.prompt - before.tokens.prompt, there);
+  EXPECT_EQ(stats.tokens.reused - before.tokens.reused, cost.reused_tokens);
+  EXPECT_EQ(stats.tokens.prompt_ms - before.tokens.prompt_ms, 5);
 }
 
 TEST(Scheduler, APromptCancelledWhileItWaitsReadsNothing) {
@@ -146,7 +146,7 @@ TEST(Scheduler, APromptCancelledWhileItWaitsReadsNothing) {
   bench.scheduler.Step();
   EXPECT_EQ(bench.Collect(generation.get()).end.reason, FinishReason::kCancelled);
   EXPECT_EQ(bench.scheduler.stats().requests, 1u);
-  EXPECT_EQ(bench.scheduler.stats().prompt_tokens, 0u);
+  EXPECT_EQ(bench.scheduler.stats().tokens.prompt, 0u);
 }
 
 TEST(Scheduler, AnEngineFailureFailsOneRequestOnly) {
@@ -290,7 +290,7 @@ class LookingObserver final : public RequestObserver {
     const SchedulerStats stats = scheduler->stats();
     const auto busy = std::count_if(stats.slots.begin(), stats.slots.end(),
                                     [](const SlotStats& slot) { return slot.busy; });
-    running_and_busy.emplace_back(stats.running, static_cast<size_t>(busy));
+    running_and_busy.emplace_back(stats.open.running, static_cast<size_t>(busy));
   }
 
   const Scheduler* scheduler = nullptr;

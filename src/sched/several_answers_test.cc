@@ -62,7 +62,7 @@ TEST(SeveralAnswers, RequestsThatCameLaterDoNotWaitForThePrompt) {
   auto later = *bench.scheduler.Submit(Bench::Request(Text(10, 'y'), 1));
   for (int step = 0; step < 3; ++step) bench.scheduler.Step();
   EXPECT_FALSE(several->prompt_read());
-  EXPECT_EQ(bench.scheduler.stats().waiting, 1u);  // the second answer
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 1u);  // the second answer
   while (bench.scheduler.Step()) {
   }
   EXPECT_EQ(Bench::Collect(later.get()).end.kind, GenerationEvent::Kind::kDone);
@@ -107,7 +107,7 @@ TEST(SeveralAnswers, AllOrNoneFindRoomInTheQueue) {
   const auto full = bench.scheduler.Submit(Several(Text(10), 2));
   ASSERT_FALSE(full.has_value());
   EXPECT_EQ(full.error().code, ErrorCode::kUnavailable);
-  EXPECT_EQ(bench.scheduler.stats().waiting, 3u);
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 3u);
 }
 
 TEST(Logprobs, ComeWithTheTextAndOnlyWhenAskedFor) {

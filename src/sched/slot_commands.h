@@ -13,19 +13,34 @@
 #include <cstddef>
 #include <functional>
 
-#include "sched/context/scheduler_context.h"
+#include "base/bytes.h"
+#include "base/result.h"
+#include "cache/checkpoint_cache.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/idle_unloader.h"
 #include "sched/mailbox.h"
 #include "sched/queue/running_requests.h"
+#include "sched/request/idle_work.h"
+#include "sched/slots/saved_slot.h"
+#include "sched/slots/slot_archive.h"
+#include "sched/slots/slot_pool.h"
 
 namespace cairn {
 
 class SlotCommands {
  public:
-  // All must outlive this object.
-  SlotCommands(SchedulerContext* context, Mailbox* mailbox, const IdleUnloader* unloader,
-               RunningRequests* running)
-      : context_(context), mailbox_(mailbox), unloader_(unloader), running_(running) {}
+  // All must outlive this object. `idle_work`: nullptr if there is none.
+  SlotCommands(CheckpointCache* cache, const SlotPool* pool, SlotArchive* archive,
+               StatsBoard* stats, IdleWork* idle_work, Mailbox* mailbox,
+               const IdleUnloader* unloader, RunningRequests* running)
+      : cache_(cache),
+        pool_(pool),
+        archive_(archive),
+        stats_(stats),
+        idle_work_(idle_work),
+        mailbox_(mailbox),
+        unloader_(unloader),
+        running_(running) {}
 
   Result<size_t> Erase(size_t slot, NamespaceId name_space);
   // Until EndSaving, requests get other slots, or wait. Other requests' steps run between two
@@ -41,7 +56,11 @@ class SlotCommands {
   template <typename T>
   Result<T> Call(std::function<Result<T>()> command);
 
-  SchedulerContext* const context_;
+  CheckpointCache* const cache_;
+  const SlotPool* const pool_;
+  SlotArchive* const archive_;
+  StatsBoard* const stats_;
+  IdleWork* const idle_work_;
   Mailbox* const mailbox_;
   const IdleUnloader* const unloader_;
   RunningRequests* const running_;

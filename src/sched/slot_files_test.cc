@@ -86,7 +86,7 @@ class Life {
   static SchedulerOptions OptionsOf(const Setting& setting, EncodedMedia* media) {
     SchedulerOptions options;
     options.media = media;
-    options.first_lineage = setting.first_lineage;
+    options.slots.first_lineage = setting.first_lineage;
     options.reuse = setting.reuse;
     return options;
   }

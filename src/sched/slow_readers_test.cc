@@ -76,7 +76,7 @@ TEST(SlowReaders, NoMoreIsGeneratedThanMayWaitForThem) {
   Bench bench(Slots(1, MemoryClass::kHybrid), AtOnce());
   const Shared slow = Slow(&bench, Text(100));
   StepAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().running, 1u);
+  EXPECT_EQ(bench.scheduler.stats().open.running, 1u);
   EXPECT_TRUE(slow->behind());
   EXPECT_LE(TextsWaiting(slow.get()), kBound + 1);
 }
@@ -179,15 +179,15 @@ TEST(SlowReaders, TakeNoPlaceInTheQueueFromOthers) {
     slow.push_back(Slow(&bench, Text(100, static_cast<char>('a' + i))));
     StepAll(&bench);
   }
-  EXPECT_EQ(bench.scheduler.stats().waiting, 11u);
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 11u);
   const auto other = bench.scheduler.Submit(Bench::Request(Text(100, 'y')));
   ASSERT_TRUE(other) << other.error().message;
   StepAll(&bench);
   EXPECT_EQ(Bench::Collect(other->get()).end.kind, GenerationEvent::Kind::kDone);
   for (const Shared& generation : slow) generation->Abandon();
   StepAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().waiting, 0u);
-  EXPECT_EQ(bench.scheduler.stats().running, 0u);
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 0u);
+  EXPECT_EQ(bench.scheduler.stats().open.running, 0u);
 }
 
 TEST(SlowReaders, ThatAreCancelledEndWithoutReading) {

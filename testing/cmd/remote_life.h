@@ -62,7 +62,7 @@ class RemoteLife {
     for (int idle = 0; idle < 3;) {
       const bool stepped = scheduler_.Step();
       const bool worked = tier_->Work();
-      idle = stepped || worked || scheduler_.stats().waiting > 0 ? 0 : idle + 1;
+      idle = stepped || worked || scheduler_.stats().open.waiting > 0 ? 0 : idle + 1;
     }
   }
   void SaveToFolder() {
@@ -146,7 +146,7 @@ class RemoteLife {
   }
   SchedulerOptions SchedulerOptionsOf(const RemoteLifeOptions& options) {
     SchedulerOptions scheduling;
-    scheduling.first_lineage = options.first_lineage;
+    scheduling.slots.first_lineage = options.first_lineage;
     scheduling.reuse = options.reuse;
     scheduling.remote = &lookup_;
     return scheduling;

@@ -159,8 +159,8 @@ class WholeServer {
   }
   static SchedulerOptions Scheduling(uint64_t life) {
     SchedulerOptions options;
-    options.first_lineage = (life + 1) << 20U;
-    options.unused_ms = 50;
+    options.slots.first_lineage = (life + 1) << 20U;
+    options.slots.unused_ms = 50;
     options.warm_start = true;
     return options;
   }

@@ -227,7 +227,7 @@ class ScheduleRun {
       if (stepped) {
         // A step may do no more than read objects from disk.
         EXPECT_TRUE(schedule_.disk != nullptr || Done() != before) << "a step without progress";
-      } else if (scheduler_.stats().loading > 0) {
+      } else if (scheduler_.stats().open.loading > 0) {
         cache_.TakeEvents();
       } else if (!SkipToNext()) {
         break;
@@ -281,8 +281,8 @@ class ScheduleRun {
     told->refused += refused_;
     told->failures += engine_.failures();
     told->preempted += scheduler_.stats().preempted;
-    told->warmed += scheduler_.stats().prefetched_tokens;
-    if (scheduler_.stats().sleeps > 0) ++told->slept;
+    told->warmed += scheduler_.stats().prefetch.tokens;
+    if (scheduler_.stats().sleep.count > 0) ++told->slept;
     if (unwoken_ > 0) ++told->refused_to_wake;
   }
 
@@ -312,7 +312,7 @@ class ScheduleRun {
     SchedulerOptions options;
     options.queue_limit = schedule.queue_limit;
     options.pace = schedule.pace;
-    options.beside_tokens_max = schedule.beside_tokens_max;
+    options.slots.beside_tokens_max = schedule.beside_tokens_max;
     options.request_ms_max = schedule.request_ms_max;
     options.sleep_after_ms = schedule.sleep_after_ms;
     options.reuse = schedule.reuse;
@@ -344,8 +344,8 @@ class ScheduleRun {
     const SchedulerStats stats = scheduler_.stats();
     size_t held = 0;
     for (const SlotStats& slot : stats.slots) held += slot.tokens;
-    return {engine_.decoded_tokens(), stats.prefetched_tokens, stats.running,      stats.waiting,
-            stats.preempted,          ended_.size(),           engine_.failures(), held};
+    return {engine_.decoded_tokens(), stats.prefetch.tokens, stats.open.running, stats.open.waiting,
+            stats.preempted,          ended_.size(),         engine_.failures(), held};
   }
 
   void Ask() {

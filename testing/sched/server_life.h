@@ -68,7 +68,7 @@ class ServerLife {
  private:
   static SchedulerOptions Options(LineageId first_lineage, ReuseMode reuse) {
     SchedulerOptions options;
-    options.first_lineage = first_lineage;
+    options.slots.first_lineage = first_lineage;
     options.reuse = reuse;
     options.warm_start = true;
     return options;

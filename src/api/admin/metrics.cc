@@ -17,33 +17,36 @@ double Rate(uint64_t tokens, double ms) {
 }
 
 void AddLlamaServers(const SchedulerStats& stats, const TextCounts& texts, MetricsPage* page) {
-  const uint64_t computed = stats.prompt_tokens - stats.reused_tokens + texts.tokens;
-  const double prompt_ms = stats.prompt_ms + texts.ms;
+  const uint64_t computed = stats.tokens.prompt - stats.tokens.reused + texts.tokens;
+  const double prompt_ms = stats.tokens.prompt_ms + texts.ms;
   page->Counter("llamacpp:prompt_tokens_total", "Prompt tokens prefilled.", SampleOf(computed));
   page->Counter("llamacpp:prompt_tokens_cached_total", "Prompt tokens reused.",
-                SampleOf(stats.reused_tokens));
+                SampleOf(stats.tokens.reused));
   page->Counter("llamacpp:prompt_seconds_total",
                 "Seconds from a request's slot to its first token, summed over requests.",
                 prompt_ms / kMsPerS);
   page->Counter("llamacpp:tokens_predicted_total", "Tokens generated.",
-                SampleOf(stats.generated_tokens));
+                SampleOf(stats.tokens.generated));
   page->Counter("llamacpp:tokens_predicted_seconds_total",
-                "Seconds of decoding, summed over requests.", stats.generated_ms / kMsPerS);
+                "Seconds of decoding, summed over requests.", stats.tokens.generated_ms / kMsPerS);
   page->Counter("llamacpp:n_decode_total", "Chunks of prompts and batches of tokens decoded.",
-                SampleOf(stats.decodes + texts.texts));
+                SampleOf(stats.decodes.calls + texts.texts));
   // A counter in llama-server, too.
   page->Counter("llamacpp:n_tokens_max", "The most tokens that a slot has held.",
                 SampleOf(stats.slot_tokens_max));
   page->Gauge("llamacpp:n_busy_slots_per_decode", "Average number of busy slots while decoding.",
-              stats.decodes > 0 ? SampleOf(stats.decode_requests) / SampleOf(stats.decodes) : 0);
+              stats.decodes.calls > 0
+                  ? SampleOf(stats.decodes.requests) / SampleOf(stats.decodes.calls)
+                  : 0);
   page->Gauge("llamacpp:prompt_tokens_seconds", "Average prefill throughput in tokens per second.",
               Rate(computed, prompt_ms));
   page->Gauge("llamacpp:predicted_tokens_seconds",
               "Average decode throughput of one request in tokens per second.",
-              Rate(stats.generated_tokens, stats.generated_ms));
+              Rate(stats.tokens.generated, stats.tokens.generated_ms));
   page->Gauge("llamacpp:requests_processing", "Requests that hold a slot.",
-              SampleOf(stats.running));
-  page->Gauge("llamacpp:requests_deferred", "Requests queued for a slot.", SampleOf(stats.waiting));
+              SampleOf(stats.open.running));
+  page->Gauge("llamacpp:requests_deferred", "Requests queued for a slot.",
+              SampleOf(stats.open.waiting));
   DraftStats drafts;
   for (const DraftStats& source : stats.drafts) {
     drafts.drafted_tokens += source.drafted_tokens;
@@ -65,26 +68,27 @@ void AddRequests(const SchedulerStats& stats, MetricsPage* page) {
                 SampleOf(stats.failed));
   page->Counter("cairn_requests_refused_total", "Requests refused because the queue was full.",
                 SampleOf(stats.refused));
-  page->Gauge("cairn_requests_waiting", "Requests queued for a slot.", SampleOf(stats.waiting));
+  page->Gauge("cairn_requests_waiting", "Requests queued for a slot.",
+              SampleOf(stats.open.waiting));
   page->Gauge("cairn_requests_loading", "Queued requests whose states are being read from disk.",
-              SampleOf(stats.loading));
+              SampleOf(stats.open.loading));
   page->Gauge("cairn_requests_fetching",
               "Queued requests whose states are being looked up in or fetched from a remote store.",
-              SampleOf(stats.fetching));
+              SampleOf(stats.open.fetching));
   page->Gauge("cairn_slots", "Number of slots.", SampleOf(stats.slots.size()));
   page->Gauge("cairn_slots_busy", "Slots that hold a running request.",
               SampleOf(std::count_if(stats.slots.begin(), stats.slots.end(),
                                      [](const SlotStats& slot) { return slot.busy; })));
   page->BeginHistogram("cairn_queue_seconds", "Time from a request's arrival to its slot.");
-  page->Sample({}, stats.queue_times);
+  page->Sample({}, stats.latencies.queue);
   page->BeginHistogram("cairn_time_to_first_token_seconds",
                        "Time from a request's arrival to its first token.");
-  page->Sample({}, stats.first_token_times);
+  page->Sample({}, stats.latencies.first_token);
   page->Counter("cairn_generated_tokens_total", "Tokens generated.",
-                SampleOf(stats.generated_tokens));
+                SampleOf(stats.tokens.generated));
   page->Counter("cairn_generated_seconds_total",
                 "Seconds from a request's first token to its last, summed over requests.",
-                stats.generated_ms / kMsPerS);
+                stats.tokens.generated_ms / kMsPerS);
 }
 
 void AddMedia(const EncodedMediaStats& media, MetricsPage* page) {
@@ -142,8 +146,8 @@ void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   }
   page->BeginHistogram("cairn_restore_seconds",
                        "Time to restore state that no slot held, by slowest tier.");
-  page->Sample({{"tier", "ram"}}, stats.ram_restore_times);
-  page->Sample({{"tier", "disk"}}, stats.disk_restore_times);
+  page->Sample({{"tier", "ram"}}, stats.latencies.ram_restore);
+  page->Sample({{"tier", "disk"}}, stats.latencies.disk_restore);
   page->BeginCounter("cairn_resume_paths_total",
                      "Prompts resumed from the cache or from another slot, by resume path.");
   page->Sample({{"path", "restored"}}, SampleOf(stats.slot_counters.checkpoints_restored));
@@ -154,7 +158,7 @@ void AddPrompts(const MetricsInput& input, MetricsPage* page) {
   page->Sample({{"path", "failed"}}, SampleOf(stats.slot_counters.failed));
   page->Counter("cairn_prefetched_tokens_total",
                 "Prompt tokens prefilled while idle, before a request needed them.",
-                SampleOf(stats.prefetched_tokens));
+                SampleOf(stats.prefetch.tokens));
 }
 
 void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
@@ -170,26 +174,27 @@ void AddSlots(const SchedulerStats& stats, MetricsPage* page) {
   page->Counter("cairn_context_shifts_total",
                 "Times the older half of a full slot was dropped (--context-shift).",
                 SampleOf(stats.slot_counters.shifted));
-  page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleeping ? 1 : 0);
-  page->Counter("cairn_sleeps_total", "Times the model was unloaded.", SampleOf(stats.sleeps));
+  page->Gauge("cairn_sleeping", "1 while the model is unloaded.", stats.sleep.asleep ? 1 : 0);
+  page->Counter("cairn_sleeps_total", "Times the model was unloaded.", SampleOf(stats.sleep.count));
   page->Counter("cairn_wake_seconds_total", "Seconds spent loading the model again.",
-                stats.wake_ms / kMsPerS);
+                stats.sleep.wake_ms / kMsPerS);
 }
 
 void AddMemory(const SchedulerStats& stats, MetricsPage* page) {
   page->Gauge("cairn_memory_left_bytes",
               "Bytes of memory that this process may still use; 0 before the first measurement.",
-              SampleOf(stats.memory_left_bytes));
+              SampleOf(stats.memory.left_bytes));
   page->Gauge("cairn_heap_used_bytes",
               "Bytes that the process has allocated and not freed, the cache included.",
               SampleOf(HeapUsedBytes()));
   page->Counter("cairn_cache_shrinks_total", "Times the cache shrank because memory was short.",
-                SampleOf(stats.sheddings));
+                SampleOf(stats.memory.sheddings));
   page->Counter("cairn_cache_shrunk_bytes_total",
-                "Bytes removed from memory because memory was short.", SampleOf(stats.shed_bytes));
+                "Bytes removed from memory because memory was short.",
+                SampleOf(stats.memory.shed_bytes));
   page->Counter("cairn_memory_failures_total",
                 "Times all running requests failed because memory could not be allocated.",
-                SampleOf(stats.memory_failures));
+                SampleOf(stats.memory.failures));
 }
 
 // The name as a label value: without spaces.
@@ -282,7 +287,7 @@ void AddSaved(const SchedulerStats& stats, MetricsPage* page) {
               SampleOf(saved.unsynced_bytes + stats.unsaved_bytes));
   page->BeginHistogram("cairn_disk_save_lag_seconds",
                        "Time from the end of an answer until its state is saved on disk.");
-  page->Sample({}, stats.save_lags);
+  page->Sample({}, stats.latencies.save_lag);
   page->Counter("cairn_disk_written_total", "Cache files written.", SampleOf(saved.written));
   page->Counter("cairn_disk_written_bytes_total", "Bytes written to cache files.",
                 SampleOf(saved.written_bytes));

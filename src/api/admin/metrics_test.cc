@@ -175,8 +175,8 @@ TEST(Metrics, TellEveryClassOfCheckpointInBothTiers) {
 
 TEST(Metrics, CountTextsOfEmbeddingsAmongThePrompts) {
   MetricsInput input = Input();
-  input.stats.prompt_tokens = 10;
-  input.stats.decodes = 2;
+  input.stats.tokens.prompt = 10;
+  input.stats.decodes.calls = 2;
   input.texts = {.texts = 3, .tokens = 30, .ms = 500};
   const std::string page = MetricsText(input);
   EXPECT_NE(page.find("\nllamacpp:prompt_tokens_total 40\n"), std::string::npos);

@@ -35,8 +35,8 @@ Json CacheJson(const SchedulerStats& stats) {
           {"waited_for_prefill", stats.waited_for_prefix},
           {"slots_offloaded", stats.slot_counters.offloaded},
           {"failed", stats.slot_counters.failed},
-          {"prompt_tokens", stats.prompt_tokens},
-          {"reused_tokens", stats.reused_tokens}};
+          {"prompt_tokens", stats.tokens.prompt},
+          {"reused_tokens", stats.tokens.reused}};
 }
 
 // Returns a token's text, or its bytes if they are not complete characters, as llama-server does.
@@ -107,7 +107,7 @@ std::string PropsBody(const ChatService& service, const GenerationParams& defaul
   props["eos_token"] = engine.info().eos_text;
   props["build_info"] = BuildInfo(served.version);
   const SchedulerStats stats = service.stats();
-  props["is_sleeping"] = stats.sleeping;
+  props["is_sleeping"] = stats.sleep.asleep;
   props["cairn"] = MemoryJson(engine.traits());
   props["cairn"]["placement"] = served.placement;
   props["cairn"]["reuse"] = served.reuse;

@@ -208,7 +208,7 @@ std::string OllamaTagsBody(const ChatService& service, const ServedModel& served
 
 std::string OllamaPsBody(const ChatService& service, const ServedModel& served) {
   Json models = Json::array();
-  if (!service.stats().sleeping) {
+  if (!service.stats().sleep.asleep) {
     const Engine& engine = service.engine();
     Json entry = OllamaEntry(DetailsOf(service, served));
     entry.erase("modified_at");

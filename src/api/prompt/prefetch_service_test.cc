@@ -58,7 +58,7 @@ class PrefetchServed {
   // Until so many tokens have been read ahead; false: they never are.
   bool WaitForPrefetched(size_t tokens) {
     for (int i = 0; i < 1000; ++i) {
-      if (service_->stats().prefetched_tokens >= tokens) return true;
+      if (service_->stats().prefetch.tokens >= tokens) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     return false;
@@ -71,7 +71,7 @@ class PrefetchServed {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
     } while (warmed() != last);
   }
-  uint64_t warmed() const { return service_->stats().prefetched_tokens; }
+  uint64_t warmed() const { return service_->stats().prefetch.tokens; }
   size_t PromptTokens(const Conversation& conversation) {
     return service_->PromptTokens(conversation, 1)->size();
   }

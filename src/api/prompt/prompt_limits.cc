@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "sched/request/prompt_too_long.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 namespace {

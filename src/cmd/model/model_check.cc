@@ -22,7 +22,7 @@ std::string Count(uint64_t number, std::string_view unit) {
   return std::to_string(number) + " " + std::string(unit) + (number == 1 ? "" : "s");
 }
 
-std::string Segments(const ModelInfo& info, const MemoryTraits& traits) {
+std::string SegmentsWord(const ModelInfo& info, const MemoryTraits& traits) {
   if (traits.segments) return "yes";
   if (traits.kv_bytes_per_token == 0) return "no: there is no attention KV";
   return "no: " + info.architecture + " is not in the table of verified architectures";
@@ -54,7 +54,7 @@ void PrintText(const ModelInfo& info, const MemoryTraits& traits) {
   PrintLine("KV per token", Count(traits.kv_bytes_per_token, "byte"));
   PrintLine("window", traits.window_tokens > 0 ? Count(traits.window_tokens, "token") : "none");
   PrintLine("grid", Grid(traits));
-  PrintLine("segments", Segments(info, traits));
+  PrintLine("segments", SegmentsWord(info, traits));
 }
 
 void PrintJson(const ModelInfo& info, const MemoryTraits& traits) {

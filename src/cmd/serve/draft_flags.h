@@ -10,7 +10,7 @@
 #include "cmd/serve/base/serve_options.h"
 #include "cmd/serve/served_draft.h"
 #include "engine/engine.h"
-#include "sched/draft/draft_options.h"
+#include "sched/draft/drafter.h"
 
 namespace CLI {
 class App;

@@ -136,7 +136,7 @@ class ServeRun {
     scheduling.cache_bytes_max = cache_->stats().bytes_max;
     served_.cache_beside_bytes = CacheRamBytes(options_) - scheduling.cache_bytes_max;
     scheduling.trace = traces_.events();
-    if (disk_.outlives()) scheduling.first_lineage = RandomLineage();
+    if (disk_.outlives()) scheduling.slots.first_lineage = RandomLineage();
     scheduling.idle_work = grid_->AfterLoad(engine_.get(), [this] { return engine_->GridFacts(); });
     scheduler_ = std::make_unique<Scheduler>(engine_.get(), cache_.get(), &clock_, scheduling);
     MakeSlotFiles();

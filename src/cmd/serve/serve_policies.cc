@@ -117,14 +117,14 @@ SchedulerOptions ToSchedulerOptions(const ServeOptions& options, ReuseMode reuse
   scheduler.request_ms_max = options.request_timeout_s * 1000;
   scheduler.prefetch.tokens_per_minute = options.prefetch_budget;
   scheduler.warm_start = options.warm;
-  scheduler.unused_ms = options.save_after_ms;
+  scheduler.slots.unused_ms = options.save_after_ms;
   if (options.sleep_idle_s >= 0) {
     scheduler.sleep_after_ms = static_cast<double>(options.sleep_idle_s) * 1000;
   }
-  scheduler.move_tokens_min = options.cache_reuse;
-  if (options.cache_idle_slots) scheduler.beside_tokens_max = kBesideTokens;
+  scheduler.slots.move_tokens_min = options.cache_reuse;
+  if (options.cache_idle_slots) scheduler.slots.beside_tokens_max = kBesideTokens;
   scheduler.context_shift = options.context_shift;
-  scheduler.keep_ends = scheduler.offload = KeepsCheckpoints(options);
+  scheduler.slots.keep_ends = scheduler.slots.offload = KeepsCheckpoints(options);
   return scheduler;
 }
 

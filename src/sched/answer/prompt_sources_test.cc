@@ -1,4 +1,4 @@
-#include "sched/answer/prompt_sources.h"
+#include "sched/answer/reuse_report.h"
 
 #include <gtest/gtest.h>
 

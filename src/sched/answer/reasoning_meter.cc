@@ -17,8 +17,8 @@ size_t TagBegun(std::string_view text, std::string_view tag) {
 
 }  // namespace
 
-ReasoningMeter::ReasoningMeter(ReasoningParams params, const Engine* engine)
-    : params_(std::move(params)), engine_(engine) {
+ReasoningMeter::ReasoningMeter(ReasoningParams params, const Model* model)
+    : params_(std::move(params)), model_(model) {
   if (params_.open.empty() || params_.closes.empty()) return;
   state_ = params_.starts_inside ? State::kInside
            : params_.anywhere    ? State::kBetween
@@ -137,7 +137,7 @@ void ReasoningMeter::QueueClosing() {
   // If the model has begun the closing tag, only the rest of it is forced.
   if (params_.message.empty()) closing.remove_prefix(TagBegun(held_, params_.closes.front()));
   const auto add = [&](std::string_view text, bool parse_special) {
-    const auto tokens = engine_->Tokenize(text, false, parse_special);
+    const auto tokens = model_->Tokenize(text, false, parse_special);
     if (tokens) forced_.insert(forced_.end(), tokens->begin(), tokens->end());
   };
   if (!params_.message.empty()) add(params_.message, false);

@@ -49,8 +49,8 @@ struct ReasoningParams {
 class ReasoningMeter {
  public:
   ReasoningMeter() = default;  // counts nothing
-  // `engine` must outlive this object.
-  ReasoningMeter(ReasoningParams params, const Engine* engine);
+  // `model` must outlive this object.
+  ReasoningMeter(ReasoningParams params, const Model* model);
 
   // Returns the token that must come next; nullopt if any may.
   std::optional<Token> Forced();
@@ -81,7 +81,7 @@ class ReasoningMeter {
   void QueueClosing();
 
   ReasoningParams params_;
-  const Engine* engine_ = nullptr;
+  const Model* model_ = nullptr;
   State state_ = State::kDone;
   std::string held_;  // text that may be a tag, or the beginning of one
   // Positions in held_ of counted tokens that may turn out to belong to the tag.

@@ -63,6 +63,23 @@ struct ReuseReport {
 // Returns the path's name in JSON, headers and traces.
 std::string_view PathName(ReuseReport::Path path);
 
+// PromptSources: counts prompt tokens by source, so that the sources add up to the prompts. Plain
+// data.
+struct PromptSources {
+  // Reused tokens, by the slowest tier used to obtain them.
+  uint64_t live = 0;
+  uint64_t ram = 0;
+  uint64_t disk = 0;
+  // Reused tokens that had been prefetched; not counted in the fields above.
+  uint64_t prefetched = 0;
+  uint64_t computed = 0;
+
+  // `tokens`: the prompt tokens that were done when the request ended. Tokens computed for it and
+  // lost to a preemption stay computed, although they were found again. `report` is nullptr if the
+  // request got no slot.
+  void Add(const ReuseReport* report, size_t tokens);
+};
+
 }  // namespace cairn
 
 #endif  // CAIRN_SCHED_ANSWER_REUSE_REPORT_H_

@@ -41,6 +41,18 @@ void ScheduleTrace::EndChunk(TraceSpan* piece, size_t slot, const TokenRange& re
   if (events_ == nullptr) return;
   const size_t tokens = read.end - read.begin;
   piece->Add("slot", slot).Add("from", read.begin).Add("tokens", tokens).End();
+  CountChunk(slot, tokens);
+}
+
+void ScheduleTrace::AddChunk(const TraceSpan& together, size_t slot, const TokenRange& read) {
+  if (events_ == nullptr) return;
+  TraceArgs args;
+  args.Add("slot", slot).Add("from", read.begin).Add("tokens", read.end - read.begin);
+  events_->Span(events_->OwnTrack(), "prefill", together.begin_ms(), events_->NowMs(), args);
+  CountChunk(slot, read.end - read.begin);
+}
+
+void ScheduleTrace::CountChunk(size_t slot, size_t tokens) {
   prefill_tokens_ += tokens;
   prefill_slots_.push_back(slot);
   lives_[slot].chunk_tokens += tokens;

@@ -50,9 +50,13 @@ class ScheduleTrace {
   ScheduleTrace(TraceEvents* events, size_t slots);
 
   bool on() const { return events_ != nullptr; }
+  // Begins a span of the context thread. `name` outlives the span.
+  TraceSpan Span(std::string_view name) { return {events_, name}; }
 
   // These end the span passed to them, which began before the work.
   void EndChunk(TraceSpan* piece, size_t slot, const TokenRange& read);
+  // One of several chunks that are computed together. Drop the span behind the last one.
+  void AddChunk(const TraceSpan& together, size_t slot, const TokenRange& read);
   void EndDecode(TraceSpan* decode, std::span<const NextToken> tokens);
   void EndPrefetch(TraceSpan* prefetch, size_t slot, const TokenRange& read);
   // Ends the step's span with what was computed in it. `busy`: there was something to do.
@@ -81,6 +85,7 @@ class ScheduleTrace {
   };
 
   static TraceTrack TrackOf(size_t slot);
+  void CountChunk(size_t slot, size_t tokens);
 
   TraceEvents* const events_;
   std::vector<Life> lives_;

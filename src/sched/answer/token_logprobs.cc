@@ -20,12 +20,12 @@ double LogSum(std::span<const float> logits) {
 
 }  // namespace
 
-TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
+TokenLogprob FindLogprobs(const Model& model, std::span<const float> logits, Token sampled,
                           size_t top) {
   CHECK(sampled >= 0 && static_cast<size_t>(sampled) < logits.size());
   const double log_sum = LogSum(logits);
   const auto likely = [&](Token token) {
-    return LikelyToken{token, engine.Piece(token, true),
+    return LikelyToken{token, model.Piece(token, true),
                        logits[static_cast<size_t>(token)] - log_sum};
   };
   TokenLogprob found{likely(sampled), {}};
@@ -43,15 +43,14 @@ TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, T
   return found;
 }
 
-TokenLogprob FindSampledLogprobs(const Engine& engine,
-                                 std::span<const Sampler::Candidate> candidates, Token sampled,
-                                 size_t top) {
-  TokenLogprob found{{sampled, engine.Piece(sampled, true), 0}, {}};
+TokenLogprob FindSampledLogprobs(const Model& model, std::span<const Sampler::Candidate> candidates,
+                                 Token sampled, size_t top) {
+  TokenLogprob found{{sampled, model.Piece(sampled, true), 0}, {}};
   for (const Sampler::Candidate& candidate : candidates) {
     const double logprob = std::log(static_cast<double>(candidate.probability));
     if (candidate.token == sampled) found.sampled.logprob = logprob;
     if (found.top.size() == top) continue;
-    found.top.push_back({candidate.token, engine.Piece(candidate.token, true), logprob});
+    found.top.push_back({candidate.token, model.Piece(candidate.token, true), logprob});
   }
   return found;
 }

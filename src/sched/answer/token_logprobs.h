@@ -31,14 +31,13 @@ struct TokenLogprob {
 
 // `top`: how many of the likeliest tokens to return; all, if there are fewer. REQUIRES: `sampled`
 // has a logit.
-TokenLogprob FindLogprobs(const Engine& engine, std::span<const float> logits, Token sampled,
+TokenLogprob FindLogprobs(const Model& model, std::span<const float> logits, Token sampled,
                           size_t top);
 
 // The same of the distribution that the token was sampled from, after all steps; `candidates` are
 // Sampler::Candidates(). A token that is none of them was not sampled, but forced: probability 1.
-TokenLogprob FindSampledLogprobs(const Engine& engine,
-                                 std::span<const Sampler::Candidate> candidates, Token sampled,
-                                 size_t top);
+TokenLogprob FindSampledLogprobs(const Model& model, std::span<const Sampler::Candidate> candidates,
+                                 Token sampled, size_t top);
 
 // HeldTokens: holds tokens and their log-probabilities back until their text is sent, so that all
 // are sent together and those of text cut off by a stop text are not sent.

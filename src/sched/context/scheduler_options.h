@@ -10,16 +10,16 @@
 #include "base/log.h"
 #include "base/memory_watch.h"
 #include "base/process/trace_events.h"
-#include "base/provenance.h"
 #include "base/tokens.h"
 #include "cache/resume.h"
 #include "policy/answer_pace.h"
 #include "sched/answer/request_observer.h"
-#include "sched/draft/draft_options.h"
+#include "sched/draft/drafter.h"
 #include "sched/media/encoded_media.h"
 #include "sched/request/idle_work.h"
-#include "sched/request/prefetch_budget.h"
+#include "sched/request/prefetch_prompt.h"
 #include "sched/request/remote_lookup.h"
+#include "sched/slots/slot_pool.h"
 #include "tree/prefix_change.h"
 
 namespace cairn {
@@ -51,11 +51,7 @@ struct SchedulerOptions {
   // Where other servers store states; must outlive the scheduler. nullptr: there is no such store.
   // Has no effect on a cache that does not save.
   RemoteLookup* remote = nullptr;
-  // See SlotPoolOptions.
-  bool keep_ends = true;
-  bool offload = true;
-  LineageId first_lineage = 0;
-  double unused_ms = 2000;
+  SlotOptions slots = {};
   PrefetchBudgetOptions prefetch = {};
   // At the start and after a sleep, preload prompt prefixes into empty slots, from a cache that
   // saves.
@@ -63,12 +59,9 @@ struct SchedulerOptions {
   IdleWork* idle_work = nullptr;        // must outlive the scheduler; nullptr if there is none
   PrefixWatcher* prefixes = nullptr;    // must outlive the scheduler; nullptr if there is none
   RequestObserver* observer = nullptr;  // must outlive the scheduler; nullptr if there is none
-  // See SlotPoolOptions.
-  size_t move_tokens_min = 0;
-  size_t beside_tokens_max = 0;
   // An answer that reaches the end of its context continues (sched/steps/decoder.h). This and
-  // move_tokens_min cannot be used with ReuseMode::kExact, and have no effect where the engine does
-  // not shift.
+  // SlotOptions::move_tokens_min cannot be used with ReuseMode::kExact, and have no effect where
+  // the engine does not shift.
   bool context_shift = false;
   // The engine's model is unloaded after this time without a request
   // (sched/idle_unloader.h); negative: never. Requires Engine::Sleep.

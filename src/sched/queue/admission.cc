@@ -15,7 +15,7 @@ void Admission::UpdateShares() {
   };
   for (const RunningRequest& request : running_->all()) add(request);
   queue_->ForEach([&](QueuedRequest* queued) { add(*queued); });
-  context_->shares.SetActive(active);
+  shares_->SetActive(active);
 }
 
 void Admission::EstimatePrefill(QueuedRequest* queued) {
@@ -24,8 +24,8 @@ void Admission::EstimatePrefill(QueuedRequest* queued) {
   const Tokens& prompt = queued->tokens();
   Restorer::Reach reach;
   if (queued->may_reuse()) {
-    const auto match = context_->Match(request.name_space, prompt, queued->reads_disk);
-    reach = context_->restorer.ReachOf(
+    const auto match = MatchOf(*cache_, request.name_space, prompt, queued->reads_disk);
+    reach = restorer_->ReachOf(
         {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   }
   queued->estimate = {prompt.size() - reach.tokens, reach.shared_tokens,
@@ -44,58 +44,60 @@ std::vector<QueuedRequest*> Admission::InQueueOrder(std::vector<QueuedRequest*> 
   std::erase_if(ready, [&](const QueuedRequest* queued) {
     return queued->estimate.admission != running_->last_admission();
   });
-  const double now_ms = context_->NowMs();
+  const double now_ms = clock_->NowMs();
   std::vector<Contender> contenders;
   for (const QueuedRequest* queued : ready) {
     const bool goes_on = queued->was_admitted() && !queued->preempted;
-    const double since_ms = queued->preempted ? queued->queued_ms : queued->submitted_ms;
+    const double since_ms =
+        queued->preempted ? queued->times.queued_ms : queued->times.submitted_ms;
     contenders.push_back({queued->number, queued->request.name_space, goes_on,
-                          context_->PrefillMs(queued->estimate.tokens), now_ms - since_ms});
+                          restorer_->PrefillMs(queued->estimate.tokens), now_ms - since_ms});
   }
-  return InOrder(ready, contenders, context_->shares);
+  return InOrder(ready, contenders, *shares_);
 }
 
 bool Admission::UpdateLoads() {
-  if (!context_->cache->saves()) return false;
+  if (!cache_->saves()) return false;
   EstimatePrefills();
-  const bool came = fetches_.Update(InQueueOrder(queue_->Ready()));
+  const bool came = waits_.fetches.Update(InQueueOrder(queue_->Ready()));
   if (came) EstimatePrefills();
-  return loads_.Update(InQueueOrder(queue_->Ready())) || came;
+  return waits_.loads.Update(InQueueOrder(queue_->Ready())) || came;
 }
 
 bool Admission::WaitsForStates(const QueuedRequest& queued) const {
-  return fetches_.Waits(queued) || loads_.Waits(queued) || exchange_.Waits(queued) ||
-         fills_.Waits(queued);
+  return waits_.fetches.Waits(queued) || waits_.loads.Waits(queued) ||
+         waits_.exchange.Waits(queued) || waits_.fills.Waits(queued);
 }
 
 bool Admission::PrepareSlots() {
-  exchange_.Begin();
-  bool filled = fills_.Step(queue_->Ready());
-  size_t free_slots = context_->pool.free_slots();
+  waits_.exchange.Begin();
+  bool filled = waits_.fills.Step(queue_->Ready());
+  size_t free_slots = pool_->free_slots();
   if (free_slots == 0) return filled;
   EstimatePrefills();
   const std::vector<QueuedRequest*> in_order = InQueueOrder(queue_->Ready());
   for (QueuedRequest* queued : in_order) {
     if (free_slots == 0 || !MayAdmit(*queued, {})) break;
-    if (queued->leaves_queue() || waits_.Waits(*queued) || WaitsForStates(*queued)) continue;
+    if (queued->leaves_queue() || waits_.prefix.Waits(*queued) || WaitsForStates(*queued)) continue;
     --free_slots;
-    if (context_->cache->saves() && StoresFor(queued, in_order)) continue;
+    if (cache_->saves() && StoresFor(queued, in_order)) continue;
     // One that does not wait is admitted next.
-    if (!fills_.Begin(queued)) break;
-    loads_.End(*queued);
+    if (!waits_.fills.Begin(queued)) break;
+    waits_.loads.End(*queued);
     filled = true;
   }
-  return filled || exchange_.stored();
+  return filled || waits_.exchange.stored();
 }
 
 bool Admission::StoresFor(QueuedRequest* queued, const std::vector<QueuedRequest*>& in_order) {
-  SlotExchange::State state = exchange_.Update(queued);
-  if (state == SlotExchange::State::kNoRoom && loads_.EndBehind(*queued, in_order)) {
-    state = exchange_.Update(queued);
+  SlotExchange::State state = waits_.exchange.Update(queued);
+  if (state == SlotExchange::State::kNoRoom && waits_.loads.EndBehind(*queued, in_order)) {
+    state = waits_.exchange.Update(queued);
   }
   // Others will not use for long what is loaded for them.
-  if (state == SlotExchange::State::kNoRoom && (fills_.any() || loads_.HasOther(*queued))) {
-    exchange_.Wait(*queued);
+  if (state == SlotExchange::State::kNoRoom &&
+      (waits_.fills.any() || waits_.loads.HasOther(*queued))) {
+    waits_.exchange.Wait(*queued);
     return true;
   }
   return state == SlotExchange::State::kWaits;
@@ -114,7 +116,7 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
   Reserved reserved;
   for (QueuedRequest* next : InQueueOrder(std::move(ready))) {
     if (!MayAdmit(*next, reserved)) return std::nullopt;
-    const bool waits = waits_.Waits(*next);
+    const bool waits = waits_.prefix.Waits(*next);
     if (!waits && !WaitsForStates(*next)) {
       const auto found = std::find_if(queue->begin(), queue->end(), [next](const auto& queued) {
         return queued.number == next->number;
@@ -122,7 +124,7 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
       return static_cast<size_t>(found - queue->begin());
     }
     if (waits && !std::exchange(next->wait.counted, true)) {
-      context_->stats.Update([](SchedulerStats* stats) { ++stats->waited_for_prefix; });
+      stats_->Update([](SchedulerStats* stats) { ++stats->waited_for_prefix; });
     }
     // A request that passes this one could take the very slot that it requests.
     if (next->request.slot) return std::nullopt;
@@ -138,23 +140,23 @@ std::optional<size_t> Admission::ChooseNext(std::deque<QueuedRequest>* queue) {
 // prompt will share with a running one is in cells already.
 bool Admission::MayAdmit(const QueuedRequest& queued, const Reserved& reserved) const {
   if (queued.generation->cancelled()) return true;
-  if (running_->empty()) return context_->pool.has_free();
+  if (running_->empty()) return pool_->has_free();
   const size_t all = std::max(queued.request.prompt.size(), queued.prefill_tokens.size());
   const size_t tokens = all - std::min(all, queued.estimate.shared_tokens);
-  const bool has_slot = context_->pool.free_slots() > reserved.slots;
+  const bool has_slot = pool_->free_slots() > reserved.slots;
   return has_slot &&
-         context_->pool.HasRoomFor(tokens + 1 + running_->unprefilled_tokens() + reserved.tokens);
+         pool_->HasRoomFor(tokens + 1 + running_->unprefilled_tokens() + reserved.tokens);
 }
 
 bool Admission::WantsSlot(const QueuedRequest& queued) const {
   if (!queued.ready() || queued.leaves_queue()) return false;
-  return !waits_.Waits(queued) && !WaitsForStates(queued);
+  return !waits_.prefix.Waits(queued) && !WaitsForStates(queued);
 }
 
 // The paused answer that arrived last; where a request named a slot, only the one in that slot.
 bool Admission::PreemptPaused() {
   if (!running_->has_paused()) return false;
-  const double paused_before_ms = context_->NowMs() - context_->options.slow_reader_ms;
+  const double paused_before_ms = clock_->NowMs() - options_.slow_reader_ms;
   RunningRequest* victim = nullptr;
   queue_->ForEach([&](QueuedRequest* queued) {
     if (!WantsSlot(*queued)) return;
@@ -172,7 +174,7 @@ bool Admission::PreemptPaused() {
 std::set<NamespaceId> Admission::WaitingTooLong(double now_ms) const {
   std::set<NamespaceId> waiting;
   queue_->ForEach([&](QueuedRequest* queued) {
-    const bool too_long = now_ms - queued->queued_ms > context_->options.share_wait_ms;
+    const bool too_long = now_ms - queued->times.queued_ms > options_.share_wait_ms;
     if (too_long && WantsSlot(*queued)) waiting.insert(OwnerOf(queued->request.name_space));
   });
   return waiting;
@@ -191,8 +193,8 @@ RunningRequest* Admission::ShareVictim(const std::set<NamespaceId>& waiting, dou
     const NamespaceId name_space = OwnerOf(request.request.name_space);
     const bool more = held[name_space] > held[waits] + 1 || held[waits] == 0;
     if (!request.slot || request.has_placeholder || name_space == waits || !more) continue;
-    if (now_ms - request.slot_ms <= context_->options.share_wait_ms) continue;
-    if (context_->shares.UsedMs(name_space) < context_->shares.UsedMs(waits)) continue;
+    if (now_ms - request.slot_ms <= options_.share_wait_ms) continue;
+    if (shares_->UsedMs(name_space) < shares_->UsedMs(waits)) continue;
     if (victim == nullptr || held[name_space] >= held[OwnerOf(victim->request.name_space)]) {
       victim = &request;
     }
@@ -201,7 +203,7 @@ RunningRequest* Admission::ShareVictim(const std::set<NamespaceId>& waiting, dou
 }
 
 void Admission::PreemptForShare() {
-  const double now_ms = context_->NowMs();
+  const double now_ms = clock_->NowMs();
   const std::set<NamespaceId> waiting = WaitingTooLong(now_ms);
   if (waiting.empty()) return;
   RunningRequest* const victim = ShareVictim(waiting, now_ms);

@@ -10,38 +10,63 @@
 #include <deque>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
-#include "sched/queue/path_fills.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/queue/path_loads.h"
 #include "sched/queue/prefix_waits.h"
 #include "sched/queue/remote_waits.h"
 #include "sched/queue/request_queue.h"
 #include "sched/queue/running_requests.h"
 #include "sched/queue/slot_exchange.h"
+#include "sched/request/queue_order.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
+#include "sched/slots/slot_pool.h"
 
 namespace cairn {
 
+// See SchedulerOptions.
+struct AdmissionOptions {
+  double share_wait_ms = 5000;
+  double slow_reader_ms = 100;
+};
+
 class Admission {
  public:
+  // Why a queued request does not take a free slot yet.
+  struct Waits {
+    PrefixWaits prefix;
+    PathLoads loads;
+    RemoteWaits fetches;
+    SlotExchange exchange;
+    PathFills fills;
+  };
+
   // All must outlive this object.
-  Admission(SchedulerContext* context, RequestQueue* queue, RunningRequests* running)
-      : context_(context),
+  Admission(const CheckpointCache* cache, const Clock* clock, const SlotPool* pool,
+            const Restorer* restorer, FairShares* shares, StatsBoard* stats,
+            const AdmissionOptions& options, RequestQueue* queue, RunningRequests* running,
+            Waits waits)
+      : cache_(cache),
+        clock_(clock),
+        pool_(pool),
+        restorer_(restorer),
+        shares_(shares),
+        stats_(stats),
+        options_(options),
         queue_(queue),
         running_(running),
-        waits_(context, queue, running),
-        loads_(context, running),
-        fetches_(context),
-        exchange_(context, running),
-        fills_(context, running) {}
+        waits_(std::move(waits)) {}
 
   // Reports to the fair shares which namespaces have work.
   void UpdateShares();
   // Call before TakeNext, and again after an admission: before the new request computes past the
   // prefix that it shares with queued ones.
-  void UpdateWaits() { waits_.Update(); }
+  void UpdateWaits() { waits_.prefix.Update(); }
   // Takes the next request that a slot and its cells are free for out of the queue.
   std::optional<QueuedRequest> TakeNext();
   // Begins to fetch the states that queued requests will resume from out of a remote store and to
@@ -52,12 +77,12 @@ class Admission {
   // TakeNext. Returns whether it did something.
   bool PrepareSlots();
   // Empties the slots that are being filled.
-  void EndFills() { fills_.EndAll(); }
+  void EndFills() { waits_.fills.EndAll(); }
   // Whether a queued request waits for the disk or a remote store.
-  bool loads() const { return loads_.any() || fetches() || exchange_.any() || fills_.any(); }
-  bool fetches() const { return fetches_.any(); }
+  bool loads() const { return waits_.loads.any() || fetches() || waits_.exchange.any() || fills(); }
+  bool fetches() const { return waits_.fetches.any(); }
   // Whether a slot is being filled for a queued request.
-  bool fills() const { return fills_.any(); }
+  bool fills() const { return waits_.fills.any(); }
   // Preempts an answer that has been paused for a while if a queued request has no slot, or no
   // room, without it. Returns whether it did. Call when TakeNext has found nothing.
   bool PreemptPaused();
@@ -89,14 +114,16 @@ class Admission {
   // Returns the request that gives its slot to `waiting`; nullptr if none has to.
   RunningRequest* ShareVictim(const std::set<NamespaceId>& waiting, double now_ms);
 
-  SchedulerContext* const context_;
+  const CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const SlotPool* const pool_;
+  const Restorer* const restorer_;
+  FairShares* const shares_;
+  StatsBoard* const stats_;
+  const AdmissionOptions options_;
   RequestQueue* const queue_;
   RunningRequests* const running_;
-  PrefixWaits waits_;
-  PathLoads loads_;
-  RemoteWaits fetches_;
-  SlotExchange exchange_;
-  PathFills fills_;
+  Waits waits_;
 };
 
 }  // namespace cairn

@@ -31,7 +31,7 @@ void AnswerReporter::PushText(RequestState* request, std::string text) const {
   event.answer = request->answer_index;
   event.text = std::move(text);
   event.cost = request->cost;
-  event.cost.generated_ms = context_->NowMs() - request->first_token_ms;
+  event.cost.generated_ms = clock_->NowMs() - request->times.first_token_ms;
   request->generation->Push(std::move(event));
 }
 
@@ -51,7 +51,7 @@ void AnswerReporter::PushProgress(const RequestState& request, size_t slot_token
   event.processed_tokens = slot_tokens;
   event.report = request.report;
   event.cost = request.cost;
-  event.cost.prompt_ms = context_->NowMs() - request.admitted_ms;
+  event.cost.prompt_ms = clock_->NowMs() - request.times.admitted_ms;
   request.generation->Push(std::move(event));
 }
 
@@ -60,24 +60,24 @@ void AnswerReporter::CountFinished(const RequestState& ended, const SlotUse& use
   const size_t prompt_tokens =
       ended.has_begun() ? ended.cost.prompt_tokens : std::max(use.tokens, ended.cost.reused_tokens);
   const double prompt_ms =
-      ended.has_begun() ? ended.cost.prompt_ms : context_->NowMs() - ended.admitted_ms;
-  context_->stats.Update([&](SchedulerStats* stats) {
+      ended.has_begun() ? ended.cost.prompt_ms : clock_->NowMs() - ended.times.admitted_ms;
+  stats_->Update([&](SchedulerStats* stats) {
     ++stats->requests;
-    stats->prompt_tokens += prompt_tokens;
+    stats->tokens.prompt += prompt_tokens;
     stats->prompt_sources.Add(ended.report.get(), prompt_tokens);
-    stats->reused_tokens += ended.cost.reused_tokens;
-    stats->generated_tokens += ended.cost.generated_tokens;
-    stats->prompt_ms += prompt_ms;
-    stats->generated_ms += ended.cost.generated_ms;
-    stats->slot_counters = context_->pool.counters();
-    stats->cache = context_->cache->stats();
-    stats->unsaved_bytes = context_->offloader.UnstoredBytes();
+    stats->tokens.reused += ended.cost.reused_tokens;
+    stats->tokens.generated += ended.cost.generated_tokens;
+    stats->tokens.prompt_ms += prompt_ms;
+    stats->tokens.generated_ms += ended.cost.generated_ms;
+    stats->slot_counters = pool_->counters();
+    stats->cache = cache_->stats();
+    stats->unsaved_bytes = offloader_->UnstoredBytes();
   });
 }
 
 void AnswerReporter::Finish(RequestState ended, const SlotUse& use, FinishReason reason) const {
   PushText(&ended, ended.text->Finish());
-  if (ended.has_begun()) ended.cost.generated_ms = context_->NowMs() - ended.first_token_ms;
+  if (ended.has_begun()) ended.cost.generated_ms = clock_->NowMs() - ended.times.first_token_ms;
   CountFinished(ended, use);
   GenerationEvent done;
   done.kind = GenerationEvent::Kind::kDone;
@@ -95,13 +95,13 @@ void AnswerReporter::Finish(RequestState ended, const SlotUse& use, FinishReason
     ended.request.on_answer({ended.answer, done.stop_text, reason, ended.admission});
   }
   Observe(ended, EndedByOf(reason, !done.stop_text.empty()), use);
-  context_->save_lag.OnAnswer(context_->NowMs());
+  save_lag_->OnAnswer(clock_->NowMs());
   ended.generation->Push(std::move(done));
   ended.generation->MarkPromptPrefilled();
 }
 
 void AnswerReporter::Fail(RequestState ended, const SlotUse& use, Error error) const {
-  context_->stats.Update([](SchedulerStats* stats) { ++stats->failed; });
+  stats_->Update([](SchedulerStats* stats) { ++stats->failed; });
   Observe(ended, EndedBy::kFailed, use);
   GenerationEvent event;
   event.kind = GenerationEvent::Kind::kFailed;
@@ -113,23 +113,23 @@ void AnswerReporter::Fail(RequestState ended, const SlotUse& use, Error error) c
 }
 
 void AnswerReporter::FinishQueued(RequestState ended, FinishReason reason) const {
-  if (ended.admitted_ms == 0) ended.admitted_ms = context_->NowMs();
-  context_->trace.OnLeavesQueue({ended.number, ended.queued_ms}, FinishWord(reason));
+  if (ended.times.admitted_ms == 0) ended.times.admitted_ms = clock_->NowMs();
+  trace_->OnLeavesQueue({ended.number, ended.times.queued_ms}, FinishWord(reason));
   Finish(std::move(ended), {}, reason);
 }
 
 void AnswerReporter::FailQueued(RequestState ended, Error error) const {
-  if (ended.admitted_ms == 0) ended.admitted_ms = context_->NowMs();
-  context_->trace.OnLeavesQueue({ended.number, ended.queued_ms}, "failed");
+  if (ended.times.admitted_ms == 0) ended.times.admitted_ms = clock_->NowMs();
+  trace_->OnLeavesQueue({ended.number, ended.times.queued_ms}, "failed");
   Fail(std::move(ended), {}, std::move(error));
 }
 
 void AnswerReporter::Observe(const RequestState& ended, EndedBy ended_by,
                              const SlotUse& use) const {
-  if (context_->options.observer == nullptr) return;
+  if (observer_ == nullptr) return;
   const GenerationRequest& request = ended.request;
   const size_t prompt_tokens = request.prompt.size();
-  context_->options.observer->OnAnswerEnd({
+  observer_->OnAnswerEnd({
       .request = ended.number - ended.answer_index,
       .answer = ended.answer_index,
       .answers = request.answers,
@@ -143,7 +143,7 @@ void AnswerReporter::Observe(const RequestState& ended, EndedBy ended_by,
       // A request that was preempted in the middle of its answer had computed its prompt.
       .processed_tokens =
           std::min(ended.has_begun() ? ended.cost.prompt_tokens : use.tokens, prompt_tokens),
-      .submitted_ms = ended.submitted_ms,
+      .submitted_ms = ended.times.submitted_ms,
       .cost = ended.cost,
   });
 }

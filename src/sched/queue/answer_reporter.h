@@ -10,10 +10,16 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
+#include "cache/checkpoint_cache.h"
 #include "sched/answer/request_observer.h"
-#include "sched/context/scheduler_context.h"
+#include "sched/answer/schedule_trace.h"
+#include "sched/context/scheduler_stats.h"
+#include "sched/context/step_accounts.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/offloader.h"
+#include "sched/slots/slot_pool.h"
 
 namespace cairn {
 
@@ -25,8 +31,18 @@ class AnswerReporter {
     size_t tokens = 0;                // that the slot held
   };
 
-  // `context` must outlive this object.
-  explicit AnswerReporter(SchedulerContext* context) : context_(context) {}
+  // All must outlive this object. `observer`: nullptr if there is none.
+  AnswerReporter(const CheckpointCache* cache, const Clock* clock, const SlotPool* pool,
+                 const Offloader* offloader, StatsBoard* stats, ScheduleTrace* trace,
+                 SaveLag* save_lag, RequestObserver* observer)
+      : cache_(cache),
+        clock_(clock),
+        pool_(pool),
+        offloader_(offloader),
+        stats_(stats),
+        trace_(trace),
+        save_lag_(save_lag),
+        observer_(observer) {}
 
   void PushText(RequestState* request, std::string text) const;
   // Reports the log-probabilities of the prompt, if they were requested.
@@ -44,7 +60,14 @@ class AnswerReporter {
   void CountFinished(const RequestState& ended, const SlotUse& use) const;
   void Observe(const RequestState& ended, EndedBy ended_by, const SlotUse& use) const;
 
-  SchedulerContext* const context_;
+  const CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const SlotPool* const pool_;
+  const Offloader* const offloader_;
+  StatsBoard* const stats_;
+  ScheduleTrace* const trace_;
+  SaveLag* const save_lag_;
+  RequestObserver* const observer_;
 };
 
 // Returns the reason as one word for the trace.

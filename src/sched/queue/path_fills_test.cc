@@ -1,6 +1,6 @@
 // Conversations that are larger than the cache's memory, or that the disk is slow to return.
 
-#include "sched/queue/path_fills.h"
+#include "sched/queue/path_loads.h"
 
 #include <gtest/gtest.h>
 

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 #include <vector>
 
 namespace cairn {
 
 bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
-  DiskLoader& loader = context_->cache->loader();
+  DiskLoader& loader = cache_->loader();
   const uint64_t reads = loader.reads();
   const size_t loads = loads_.size();
   std::erase_if(loads_, [&](const auto& load) {
@@ -27,13 +28,13 @@ bool PathLoads::Update(const std::vector<QueuedRequest*>& in_order) {
     if (queued->number == needs_room_) break;
   }
   const bool moved = MovePlaceToFirst(in_order);
-  if (any()) context_->RefreshCache();
+  if (any()) RefreshCache(cache_, clock_->NowMs());
   for (QueuedRequest* queued : in_order) {
     if (!IsLoading(*queued)) continue;
-    const double now_ms = context_->NowMs();
-    queued->load_ms = now_ms - queued->path_load.begin_ms;
+    const double now_ms = clock_->NowMs();
+    queued->times.load_ms = now_ms - queued->path_load.begin_ms;
     if (!wait_.IsTooLong(loader, now_ms, queued->path_load.begin_ms,
-                         context_->DiskWaitMsMax(queued->tokens().size()))) {
+                         DiskWait::MsMax(*restorer_, queued->tokens().size()))) {
       continue;
     }
     queued->reads_disk = false;
@@ -75,43 +76,43 @@ bool PathLoads::EndBehind(const QueuedRequest& queued,
 }
 
 void PathLoads::CountLoading() {
-  const DiskLoader& loader = context_->cache->loader();
+  const DiskLoader& loader = cache_->loader();
   const auto loading =
       static_cast<size_t>(std::count_if(loads_.begin(), loads_.end(), [&](const auto& load) {
         return loader.IsLoading(load.second);
       }));
   if (std::exchange(loading_, loading) == loading) return;
-  context_->stats.Update([&](SchedulerStats* stats) { stats->loading = loading; });
+  stats_->Update([&](SchedulerStats* stats) { stats->open.loading = loading; });
 }
 
 void PathLoads::Choose(QueuedRequest* queued) {
   const GenerationRequest& request = queued->request;
-  const bool may_load = loads_.size() < context_->engine->slots();
+  const bool may_load = loads_.size() < loads_max_;
   const bool is_chosen = queued->path_load.admission == running_->last_admission();
   if (is_chosen && !(queued->path_load.waits && may_load)) return;
   if (queued->fill == QueuedRequest::Fill::kRuns) return;
-  queued->path_load = {context_->NowMs(), running_->last_admission()};
-  context_->RefreshCache();
+  queued->path_load = {clock_->NowMs(), running_->last_admission()};
+  RefreshCache(cache_, clock_->NowMs());
   if (!queued->may_reuse() || queued->leaves_queue()) return;
   const Tokens& prompt = queued->tokens();
-  const auto match = context_->Match(request.name_space, prompt, queued->reads_disk);
-  const std::vector<uint64_t> ids = context_->restorer.ToLoad(
+  const auto match = MatchOf(*cache_, request.name_space, prompt, queued->reads_disk);
+  const std::vector<uint64_t> ids = restorer_->ToLoad(
       {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
   if (ids.empty()) return;
   queued->path_load.waits = !may_load;
   if (!may_load) return;
-  loads_.emplace(queued->number, context_->cache->loader().Begin(ids));
+  loads_.emplace(queued->number, cache_->loader().Begin(ids));
 }
 
 void PathLoads::End(const QueuedRequest& queued) {
   const auto load = loads_.find(queued.number);
   if (load == loads_.end()) return;
-  context_->cache->loader().End(load->second);
+  cache_->loader().End(load->second);
   loads_.erase(load);
 }
 
 bool PathLoads::Waits(const QueuedRequest& queued) const {
-  if (!context_->cache->saves() || queued.leaves_queue()) return false;
+  if (!cache_->saves() || queued.leaves_queue()) return false;
   if (queued.fill == QueuedRequest::Fill::kRuns) return false;
   if (loads_.contains(queued.number)) return IsLoading(queued);
   return queued.path_load.waits || queued.path_load.admission != running_->last_admission();
@@ -120,7 +121,73 @@ bool PathLoads::Waits(const QueuedRequest& queued) const {
 bool PathLoads::IsLoading(const QueuedRequest& queued) const {
   const auto load = loads_.find(queued.number);
   if (load == loads_.end() || queued.generation->cancelled()) return false;
-  return context_->cache->loader().IsLoading(load->second);
+  return cache_->loader().IsLoading(load->second);
+}
+
+bool PathFills::Begin(QueuedRequest* queued) {
+  if (queued->fill != QueuedRequest::Fill::kNotTried || !queued->may_reuse()) return false;
+  const GenerationRequest& request = queued->request;
+  const Tokens& prompt = queued->tokens();
+  const auto match = MatchOf(*cache_, request.name_space, prompt, queued->reads_disk);
+  std::optional<Restorer::Filling> filling = restorer_->BeginFilling(
+      {request.name_space, prompt, true, &match, request.slot, queued->has_begun()});
+  if (!filling) return false;
+  queued->fill = QueuedRequest::Fill::kRuns;
+  fills_.emplace(queued->number, Running{*std::move(filling), clock_->NowMs()});
+  return true;
+}
+
+bool PathFills::Step(const std::vector<QueuedRequest*>& ready) {
+  if (fills_.empty()) return false;
+  RefreshCache(cache_, clock_->NowMs());
+  bool did_something = false;
+  for (auto fill = fills_.begin(); fill != fills_.end();) {
+    const auto found = std::find_if(ready.begin(), ready.end(), [&](const auto* queued) {
+      return queued->number == fill->first && !queued->leaves_queue();
+    });
+    QueuedRequest* const queued = found == ready.end() ? nullptr : *found;
+    bool more = !IsOver(queued, fill->second);
+    if (!more) did_something = true;
+    while (more && restorer_->CanFill(fill->second.filling)) {
+      more = Fill(queued, &fill->second.filling);
+      fill->second.since_ms = clock_->NowMs();
+      did_something = true;
+      if (running_->has_decoding()) break;
+    }
+    fill = more ? std::next(fill) : fills_.erase(fill);
+    if (did_something && running_->has_decoding()) break;
+  }
+  return did_something;
+}
+
+bool PathFills::IsOver(QueuedRequest* queued, const Running& fill) {
+  if (queued != nullptr) {
+    const bool waits = !restorer_->CanFill(fill.filling);
+    const bool too_long = wait_.IsTooLong(cache_->loader(), clock_->NowMs(), fill.since_ms,
+                                          DiskWait::MsMax(*restorer_, queued->tokens().size()));
+    if (!waits || !too_long) return false;
+    queued->reads_disk = false;
+    queued->fill = QueuedRequest::Fill::kEnded;
+  }
+  restorer_->EndFilling(fill.filling);
+  return true;
+}
+
+bool PathFills::Fill(QueuedRequest* queued, Restorer::Filling* filling) {
+  const double begin_ms = clock_->NowMs();
+  const Restorer::Filled filled = restorer_->Fill(filling);
+  shares_->Charge(queued->request.name_space, clock_->NowMs() - begin_ms);
+  if (filled == Restorer::Filled::kMore) return true;
+  queued->fill = QueuedRequest::Fill::kEnded;
+  if (filled == Restorer::Filled::kDone) {
+    queued->filled = FilledSlot{filling->slot, std::move(filling->report)};
+  }
+  return false;
+}
+
+void PathFills::EndAll() {
+  for (const auto& [number, fill] : fills_) restorer_->EndFilling(fill.filling);
+  fills_.clear();
 }
 
 }  // namespace cairn

@@ -15,10 +15,13 @@
 #include <utility>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
-#include "sched/queue/prefix_waits.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/queue/running_requests.h"
+#include "sched/request/queue_order.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
 
 namespace cairn {
 
@@ -27,7 +30,13 @@ namespace cairn {
 // longer.
 class DiskWait {
  public:
-  // Since `begin_ms`. `ms_max`: SchedulerContext::DiskWaitMsMax.
+  // The most that a prompt waits: about as long as its prefill would take. A disk that works
+  // answers within two seconds, however short that is.
+  static double MsMax(const Restorer& restorer, size_t prompt_tokens) {
+    return std::max(kMsMin, restorer.PrefillMs(prompt_tokens));
+  }
+
+  // Since `begin_ms`. `ms_max`: as MsMax returns it.
   bool IsTooLong(const DiskLoader& loader, double now_ms, double begin_ms, double ms_max) {
     if (!loader.is_reading() || std::exchange(reads_, loader.reads()) != loader.reads()) {
       progress_ms_ = now_ms;
@@ -37,6 +46,7 @@ class DiskWait {
   }
 
  private:
+  static constexpr double kMsMin = 2'000;
   static constexpr double kRoomShare = 8;
 
   uint64_t reads_ = 0;
@@ -46,11 +56,18 @@ class DiskWait {
 class PathLoads {
  public:
   // All must outlive this object.
-  PathLoads(SchedulerContext* context, RunningRequests* running)
-      : context_(context), running_(running) {}
+  // `loads_max`: at once; as many as there are slots.
+  PathLoads(CheckpointCache* cache, const Clock* clock, const Restorer* restorer, StatsBoard* stats,
+            size_t loads_max, const RunningRequests* running)
+      : cache_(cache),
+        clock_(clock),
+        restorer_(restorer),
+        stats_(stats),
+        loads_max_(loads_max),
+        running_(running) {}
 
-  // Begins the loads of the first requests of `in_order`, as many as there are slots, and ends
-  // those of requests that are not in it. `in_order`: the requests that could begin, in the order
+  // Begins the loads of the first requests of `in_order`, as many as there may be, and ends those
+  // of requests that are not in it. `in_order`: the requests that could begin, in the order
   // of their admission. The very first always has a place: one that came later and is ahead of all
   // others takes that of the last. Returns whether a load began or went on.
   bool Update(const std::vector<QueuedRequest*>& in_order);
@@ -81,11 +98,64 @@ class PathLoads {
   // Publishes how many requests wait for the disk.
   void CountLoading();
 
-  SchedulerContext* const context_;
-  RunningRequests* const running_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const Restorer* const restorer_;
+  StatsBoard* const stats_;
+  const size_t loads_max_;
+  const RunningRequests* const running_;
   std::map<uint64_t, uint64_t> loads_;  // DiskLoader's numbers by the requests'
   uint64_t needs_room_ = 0;             // the request behind which no load begins; 0: none
   size_t loading_ = 0;                  // as published
+  DiskWait wait_;
+};
+
+// PathFills: fills slots with long paths of segments for queued requests, part by part, so that
+// running answers go on between the parts, and a conversation that is larger than the cache's
+// memory comes back from disk through a few parts at a time:
+//
+//   B queued ──> slot: part ── part ── (its file is read) ── part ── state ──> B takes the slot
+//                answers:  step    step                  step    step
+//
+// Each part goes from the disk's thread into memory and from there into the slot; then its memory
+// is free for the next (cache/disk/disk_loader.h).
+//
+// Threads: the context thread.
+class PathFills {
+ public:
+  // All must outlive this object.
+  PathFills(CheckpointCache* cache, const Clock* clock, Restorer* restorer, FairShares* shares,
+            const RunningRequests* running)
+      : cache_(cache), clock_(clock), restorer_(restorer), shares_(shares), running_(running) {}
+
+  // Takes a slot for the request if its path is long (Restorer::BeginFilling), once while it is
+  // queued. Returns whether it did. REQUIRES: a slot is free, and the request could have it now.
+  bool Begin(QueuedRequest* queued);
+  // Takes the next part that is in memory, or while no answer waits all of them; empties the slots
+  // of requests that are not in `ready`, or for which the disk takes longer than their prefill
+  // would. Returns whether it did something.
+  bool Step(const std::vector<QueuedRequest*>& ready);
+  void EndAll();
+  bool Waits(const QueuedRequest& queued) const { return fills_.contains(queued.number); }
+  bool any() const { return !fills_.empty(); }
+
+ private:
+  struct Running {
+    Restorer::Filling filling;
+    double since_ms = 0;  // the last part, or the beginning
+  };
+
+  // Takes a part. Returns whether the slot needs more.
+  bool Fill(QueuedRequest* queued, Restorer::Filling* filling);
+  // Whether the request has left the queue or waited too long; then its slot is empty.
+  bool IsOver(QueuedRequest* queued, const Running& fill);
+
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  Restorer* const restorer_;
+  FairShares* const shares_;
+  const RunningRequests* const running_;
+  std::map<uint64_t, Running> fills_;  // by the requests' numbers
   DiskWait wait_;
 };
 

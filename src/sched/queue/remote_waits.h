@@ -12,16 +12,27 @@
 #include <map>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/request/remote_lookup.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
 
 namespace cairn {
 
 class RemoteWaits {
  public:
-  // `context` must outlive this object.
-  explicit RemoteWaits(SchedulerContext* context) : context_(context) {}
+  // All must outlive this object. `remote`: nullptr if there is no such store.
+  RemoteWaits(const Model* model, CheckpointCache* cache, const Clock* clock,
+              const Restorer* restorer, StatsBoard* stats, RemoteLookup* remote)
+      : model_(model),
+        cache_(cache),
+        clock_(clock),
+        restorer_(restorer),
+        stats_(stats),
+        remote_(remote) {}
 
   // Asks for the requests of `in_order` once each, and ends the lookups of those that are not in
   // it. Returns whether a lookup ended, so that a request may reach further now.
@@ -37,7 +48,12 @@ class RemoteWaits {
   // Publishes how many requests wait.
   void CountFetching();
 
-  SchedulerContext* const context_;
+  const Model* const model_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const Restorer* const restorer_;
+  StatsBoard* const stats_;
+  RemoteLookup* const remote_;
   std::map<uint64_t, RemoteLookup::Ticket> tickets_;  // by the requests' numbers
   size_t fetching_ = 0;                               // as published
 };

@@ -18,7 +18,7 @@ bool RunningRequests::has_unpaused() const {
 }
 
 size_t RunningRequests::slot_tokens(const RunningRequest& request) const {
-  return request.slot ? context_->pool.slot(*request.slot).tokens().size() : 0;
+  return request.slot ? pool_->slot(*request.slot).tokens().size() : 0;
 }
 
 size_t RunningRequests::unprefilled_tokens() const {
@@ -43,14 +43,14 @@ RunningRequest* RunningRequests::Admit(RequestState queued) {
   // Added first, so that its client gets a result whatever happens from here on.
   RunningRequest& request = *requests_.emplace(after, std::move(queued));
   if (!request.was_admitted()) {
-    request.admitted_ms = context_->NowMs();
-    request.cost.queue_ms = request.admitted_ms - request.submitted_ms;
-    context_->stats.Update(
-        [&](SchedulerStats* stats) { stats->queue_times.AddMs(request.cost.queue_ms); });
+    request.times.admitted_ms = clock_->NowMs();
+    request.cost.queue_ms = request.times.admitted_ms - request.times.submitted_ms;
+    stats_->Update(
+        [&](SchedulerStats* stats) { stats->latencies.queue.AddMs(request.cost.queue_ms); });
     request.cost.pinned_texts = request.request.pinned_texts;
     request.cost.dropped_messages = request.request.dropped_messages;
-    request.sampler = context_->engine->MakeSampler(request.request.params.sampling);
-    request.reasoning = ReasoningMeter(request.request.params.reasoning, context_->engine);
+    request.sampler = model_->MakeSampler(request.request.params.sampling);
+    request.reasoning = ReasoningMeter(request.request.params.reasoning, model_);
     request.prefill_tokens = request.request.prompt;
   }
   if (request.generation->cancelled()) {
@@ -58,8 +58,8 @@ RunningRequest* RunningRequests::Admit(RequestState queued) {
     return nullptr;
   }
   request.admission = ++last_admission_;
-  request.slot_ms = context_->NowMs();
-  context_->trace.OnLeavesQueue({request.number, request.queued_ms});
+  request.slot_ms = clock_->NowMs();
+  trace_->OnLeavesQueue({request.number, request.times.queued_ms});
   return &request;
 }
 
@@ -67,13 +67,13 @@ RequestState RunningRequests::Remove(RunningRequest* request, std::string_view w
   const auto found = std::find_if(requests_.begin(), requests_.end(),
                                   [&](const RunningRequest& other) { return &other == request; });
   CHECK(found != requests_.end());
-  const ScheduleTrace::Answer answer{found->number, found->queued_ms};
+  const ScheduleTrace::Answer answer{found->number, found->times.queued_ms};
   if (found->slot) {
-    found->drafts.Release(context_->pool.slot(*found->slot).tokens());
-    context_->trace.OnLeavesSlot(*found->slot, answer, found->cost, why);
-    context_->pool.Release(*found->slot);
+    found->drafts.Release(pool_->slot(*found->slot).tokens());
+    trace_->OnLeavesSlot(*found->slot, answer, found->cost, why);
+    pool_->Release(*found->slot);
   } else {
-    context_->trace.OnLeavesQueue(answer, why);
+    trace_->OnLeavesQueue(answer, why);
   }
   RequestState removed = std::move(*found);
   requests_.erase(found);
@@ -136,7 +136,7 @@ void RunningRequests::UpdatePauses() {
   has_paused_ = false;
   for (RunningRequest& request : requests_) {
     const bool paused = request.answering() && request.generation->behind();
-    if (paused && !request.paused) request.paused_ms = context_->NowMs();
+    if (paused && !request.paused) request.paused_ms = clock_->NowMs();
     request.paused = paused;
     has_paused_ = has_paused_ || request.paused;
   }
@@ -145,38 +145,38 @@ void RunningRequests::UpdatePauses() {
     queued->paused = queued->generation->behind();
     has_paused_ = has_paused_ || queued->paused;
     // It did not wait for a slot until now.
-    if (!queued->paused) queued->queued_ms = context_->NowMs();
+    if (!queued->paused) queued->times.queued_ms = clock_->NowMs();
   });
 }
 
 void RunningRequests::Preempt(RunningRequest* request, bool for_share) {
   if (request->answering()) {
-    request->prefill_tokens = context_->pool.slot(*request->slot).tokens();
+    request->prefill_tokens = pool_->slot(*request->slot).tokens();
     request->prefill_tokens.push_back(*request->next);
   }
-  context_->offloader.OffloadAndClear(*request->slot, true);
+  offloader_->OffloadAndClear(*request->slot, true);
   QueuedRequest back{Remove(request, "preempted")};
   back.preempted = for_share || back.paused;
-  back.queued_ms = context_->NowMs();
-  context_->stats.Update([](SchedulerStats* stats) { ++stats->preempted; });
+  back.times.queued_ms = clock_->NowMs();
+  stats_->Update([](SchedulerStats* stats) { ++stats->preempted; });
   queue_->PushFront(std::move(back));
 }
 
 void RunningRequests::PreemptForRoom(RunningRequest* request) {
-  if (context_->offloader.EmptyAFreeSlot()) return;
+  if (offloader_->EmptyAFreeSlot()) return;
   if (requests_.size() > 1) {
     const auto paused = std::find_if(requests_.rbegin(), requests_.rend(),
                                      [](const RunningRequest& other) { return other.paused; });
     return Preempt(paused == requests_.rend() ? &requests_.back() : &*paused, false);
   }
-  if (context_->pool.saving()) return;
+  if (pool_->saving()) return;
   Fail(request, {ErrorCode::kInternal, "the context is full although no other request uses it"});
 }
 
 void RunningRequests::PublishSlots() {
-  std::vector<SlotStats> slots(context_->engine->slots());
+  std::vector<SlotStats> slots(model_->slots());
   for (size_t i = 0; i < slots.size(); ++i) {
-    slots[i].tokens = context_->pool.slot(i).tokens().size();
+    slots[i].tokens = pool_->slot(i).tokens().size();
   }
   for (const RunningRequest& request : requests_) {
     if (!request.slot) continue;
@@ -186,23 +186,23 @@ void RunningRequests::PublishSlots() {
     slot.generated_tokens = request.cost.generated_tokens;
   }
   CountForTrace(slots);
-  context_->stats.Update([&](SchedulerStats* stats) {
+  stats_->Update([&](SchedulerStats* stats) {
     for (const SlotStats& slot : slots) {
       stats->slot_tokens_max = std::max(stats->slot_tokens_max, slot.tokens);
     }
     stats->slots = std::move(slots);
-    stats->running = requests_.size();
+    stats->open.running = requests_.size();
   });
 }
 
 void RunningRequests::CountForTrace(const std::vector<SlotStats>& slots) {
-  if (!context_->trace.on()) return;
+  if (!trace_->on()) return;
   ScheduleTrace::Counts counts;
   counts.running = requests_.size();
   counts.waiting = queue_->size();
   for (const SlotStats& slot : slots) counts.slot_tokens += slot.tokens;
-  counts.cache_bytes = context_->cache->stats().bytes;
-  context_->trace.OnCounts(counts);
+  counts.cache_bytes = cache_->stats().bytes;
+  trace_->OnCounts(counts);
 }
 
 }  // namespace cairn

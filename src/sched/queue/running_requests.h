@@ -17,19 +17,35 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/result.h"
-#include "sched/context/scheduler_context.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "sched/answer/schedule_trace.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/queue/answer_reporter.h"
 #include "sched/queue/request_queue.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/offloader.h"
+#include "sched/slots/slot_pool.h"
 
 namespace cairn {
 
 class RunningRequests {
  public:
-  // Both must outlive this object.
-  RunningRequests(SchedulerContext* context, RequestQueue* queue)
-      : context_(context), queue_(queue), answer_reporter_(context) {}
+  // All must outlive this object.
+  RunningRequests(Model* model, const CheckpointCache* cache, const Clock* clock, SlotPool* pool,
+                  Offloader* offloader, StatsBoard* stats, ScheduleTrace* trace,
+                  RequestQueue* queue, const AnswerReporter& answer_reporter)
+      : model_(model),
+        cache_(cache),
+        clock_(clock),
+        pool_(pool),
+        offloader_(offloader),
+        stats_(stats),
+        trace_(trace),
+        queue_(queue),
+        answer_reporter_(answer_reporter) {}
 
   bool empty() const { return requests_.empty(); }
   size_t size() const { return requests_.size(); }
@@ -85,7 +101,13 @@ class RunningRequests {
   RequestState End(RunningRequest* request, std::string_view why);
   void CountForTrace(const std::vector<SlotStats>& slots);
 
-  SchedulerContext* const context_;
+  Model* const model_;
+  const CheckpointCache* const cache_;
+  const Clock* const clock_;
+  SlotPool* const pool_;
+  Offloader* const offloader_;
+  StatsBoard* const stats_;
+  ScheduleTrace* const trace_;
   RequestQueue* const queue_;
   const AnswerReporter answer_reporter_;
   std::list<RunningRequest> requests_;

@@ -52,7 +52,7 @@ TEST(CancelledRequests, LeaveTheQueueAlthoughAllSlotsAreAtWork) {
     if (i % 10 == 0) bench.scheduler.Step();
   }
   bench.scheduler.Step();
-  EXPECT_EQ(bench.scheduler.stats().waiting, 1u);
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 1u);
 }
 
 TEST(CancelledRequests, AreToldTheEndWhileOthersAreAtWork) {

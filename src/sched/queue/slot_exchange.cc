@@ -21,14 +21,14 @@ SlotExchange::State SlotExchange::Update(QueuedRequest* queued) {
   const GenerationRequest& request = queued->request;
   const Tokens& prompt = queued->tokens();
   CheckpointCache::MatchResult match;
-  if (queued->may_reuse()) match = context_->Match(request.name_space, prompt, queued->reads_disk);
-  const double now_ms = context_->NowMs();
+  if (queued->may_reuse()) match = MatchOf(*cache_, request.name_space, prompt, queued->reads_disk);
+  const double now_ms = clock_->NowMs();
   for (const Restorer::Losing& losing :
-       context_->restorer.SlotsToStore({request.name_space, prompt, queued->may_reuse(), &match,
-                                        request.slot, queued->has_begun()})) {
+       restorer_->SlotsToStore({request.name_space, prompt, queued->may_reuse(), &match,
+                                request.slot, queued->has_begun()})) {
     if (!queued->exchange_ms) queued->exchange_ms = now_ms;
     const double most_ms =
-        std::min(kExchangeMsMax, kExchangeShare * context_->PrefillMs(losing.lost_tokens));
+        std::min(kExchangeMsMax, kExchangeShare * restorer_->PrefillMs(losing.lost_tokens));
     if (now_ms - *queued->exchange_ms > most_ms) return State::kReady;
     const State state = StoresForAnother(*queued) ? State::kWaits : StoreParts(losing.slot);
     if (state == State::kWaits) Wait(*queued);
@@ -48,8 +48,8 @@ bool SlotExchange::StoresForAnother(const QueuedRequest& queued) {
 SlotExchange::State SlotExchange::StoreParts(size_t slot) {
   if (tried_.contains(slot)) return State::kReady;
   bool begins = std::exchange(storing_, slot) != slot;
-  while (context_->cache->TakesPartAtOnce()) {
-    const Offloader::StoredPart stored = context_->offloader.StoreNextPart(slot, begins);
+  while (cache_->TakesPartAtOnce()) {
+    const Offloader::StoredPart stored = offloader_->StoreNextPart(slot, begins);
     if (stored == Offloader::StoredPart::kNoRoom) return State::kNoRoom;
     if (stored == Offloader::StoredPart::kNothing) {
       tried_.insert(slot);

@@ -20,17 +20,25 @@
 #include <optional>
 #include <set>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
 #include "sched/queue/running_requests.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/offloader.h"
+#include "sched/slots/restorer.h"
 
 namespace cairn {
 
 class SlotExchange {
  public:
-  // Both must outlive this object.
-  SlotExchange(SchedulerContext* context, const RunningRequests* running)
-      : context_(context), running_(running) {}
+  // All must outlive this object.
+  SlotExchange(const CheckpointCache* cache, const Clock* clock, Offloader* offloader,
+               const Restorer* restorer, const RunningRequests* running)
+      : cache_(cache),
+        clock_(clock),
+        offloader_(offloader),
+        restorer_(restorer),
+        running_(running) {}
 
   // Call before the first Update of a step: no request waits.
   void Begin();
@@ -53,7 +61,10 @@ class SlotExchange {
   // kReady: there is nothing more to store.
   State StoreParts(size_t slot);
 
-  SchedulerContext* const context_;
+  const CheckpointCache* const cache_;
+  const Clock* const clock_;
+  Offloader* const offloader_;
+  const Restorer* const restorer_;
   const RunningRequests* const running_;
   std::set<uint64_t> waiting_;     // numbers of requests
   uint64_t request_ = 0;           // the one that parts are stored for

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "base/tokens.h"
 #include "cache/objects/segment_index.h"
 #include "engine/engine.h"
@@ -89,6 +90,11 @@ struct GenerationRequest {
   // failed.
   std::function<void(const FinishedAnswer& answer)> on_answer = {};
 };
+
+// Returns the kTooLong error for a prompt that the context cannot hold. There is one text, because
+// clients match it and then shorten the conversation. `tokens`: the prompt's length in words, such
+// as "9000" or "at least 9000".
+Error PromptTooLong(const std::string& tokens, size_t context_tokens);
 
 }  // namespace cairn
 

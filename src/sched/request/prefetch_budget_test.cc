@@ -1,10 +1,8 @@
-#include "sched/request/prefetch_budget.h"
+#include "sched/request/prefetch_prompt.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
-
-#include "sched/request/prefetch_prompt.h"
 
 namespace cairn {
 namespace {

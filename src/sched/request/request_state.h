@@ -29,7 +29,6 @@
 #include "sched/answer/token_logprobs.h"
 #include "sched/draft/drafter.h"
 #include "sched/request/generation_request.h"
-#include "sched/request/in_flight.h"
 
 namespace cairn {
 
@@ -39,19 +38,23 @@ struct FilledSlot {
   ReuseReport report;
 };
 
-struct RequestState {
-  GenerationRequest request;
-  std::shared_ptr<Generation> generation;
-  size_t answer_index = 0;  // among the answers of its request
-  uint64_t number = 0;      // the order of arrival
-  uint64_t admission = 0;   // the order of admission; that of the last one if it was preempted
-  // Times by the scheduler's clock; 0: not yet.
+// The times of an answer by the scheduler's clock; 0: not yet.
+struct RequestTimes {
   double submitted_ms = 0;
   double queued_ms = 0;  // when it entered the queue, or entered it again
   double admitted_ms = 0;
   double first_token_ms = 0;
   double load_ms = 0;   // how long its states were read from disk, before it got its slot
   double fetch_ms = 0;  // how long it waited for a remote store before that
+};
+
+struct RequestState {
+  GenerationRequest request;
+  std::shared_ptr<Generation> generation;
+  size_t answer_index = 0;  // among the answers of its request
+  uint64_t number = 0;      // the order of arrival
+  uint64_t admission = 0;   // the order of admission; that of the last one if it was preempted
+  RequestTimes times;
   GenerationCost cost;
   std::unique_ptr<Sampler> sampler;  // made at the first admission
   std::optional<FilledSlot> filled;  // see PathFills
@@ -81,7 +84,7 @@ struct RequestState {
 
   bool was_admitted() const { return sampler != nullptr; }
   // Whether its first token was sampled.
-  bool has_begun() const { return first_token_ms > 0; }
+  bool has_begun() const { return times.first_token_ms > 0; }
   // After a preemption reuse is allowed even for a request that forbids it, because its complete
   // prompt was computed once.
   bool may_reuse() const {
@@ -89,6 +92,14 @@ struct RequestState {
   }
   // Whether the chunks of its prompt are computed with all logits.
   bool scores_prompt() const { return request.params.prompt_logprobs && !has_begun(); }
+};
+
+// The relation of a queued request to the running ones. Each pair is compared once.
+struct PrefixWait {
+  uint64_t met = 0;     // the last admission whose prompt it was compared with
+  uint64_t reader = 0;  // the admission that it waits for; 0 if none
+  size_t position = 0;  // the position that the reader must have computed
+  bool counted = false;
 };
 
 // An estimate of how much of a queued prompt must be computed.

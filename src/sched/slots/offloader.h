@@ -22,11 +22,33 @@
 #define CAIRN_SCHED_SLOTS_OFFLOADER_H_
 
 #include <cstddef>
+#include <span>
 
-#include "sched/slots/checkpoint_taker.h"
+#include "base/process/trace_events.h"
+#include "cache/checkpoint_cache.h"
 #include "sched/slots/slot_pool.h"
 
 namespace cairn {
+
+// CheckpointTaker: stores slot states in the cache as checkpoints.
+//
+// Threads: the context thread.
+class CheckpointTaker {
+ public:
+  // `pool` must outlive this object.
+  explicit CheckpointTaker(SlotPool* pool) : pool_(pool) {}
+
+  // Stores the state at the slot's end. `turns`: the number of turns of the prompt, if the prompt
+  // ends here or soon after.
+  void Take(size_t slot_index, CheckpointClass checkpoint_class, size_t turns);
+  // As Take, at the end of a prompt, whose `logits` are stored with the state.
+  void TakeEnd(size_t slot_index, std::span<const float> logits);
+
+ private:
+  void Insert(const Slot& slot, const Checkpoint& checkpoint, Bytes bytes, TraceSpan* span);
+
+  SlotPool* const pool_;
+};
 
 class Offloader {
  public:

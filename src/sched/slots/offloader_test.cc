@@ -15,7 +15,7 @@ constexpr std::array<MemoryClass, 3> kClassesWithKv = {
 
 SchedulerOptions Emptying(size_t beside_tokens_max = 512) {
   SchedulerOptions options;
-  options.beside_tokens_max = beside_tokens_max;
+  options.slots.beside_tokens_max = beside_tokens_max;
   return options;
 }
 

@@ -118,7 +118,7 @@ void Restorer::Describe(const SlotNeeds& needs, const ResumePath& path, const Pi
 
 std::optional<Restorer::Resumed> Restorer::ResumeByMoving(const SlotNeeds& needs,
                                                           const ResumePath& otherwise) {
-  const auto move = mover_->Find(needs);
+  const auto move = mover_.Find(needs);
   if (!move || move->end() <= otherwise.point.position) return std::nullopt;
   pool_->Use(move->slot);
   Slot& slot = pool_->slot(move->slot);
@@ -126,7 +126,7 @@ std::optional<Restorer::Resumed> Restorer::ResumeByMoving(const SlotNeeds& needs
   ResumePath path;
   path.slot = move->slot;
   MakeRoom(needs, path);
-  if (mover_->Apply(*move)) {
+  if (mover_.Apply(*move)) {
     ++pool_->counters().moved;
   } else {
     ++pool_->counters().failed;
@@ -425,6 +425,11 @@ void Restorer::UnpinParts(const Filling& filling, size_t begin, size_t end) {
   parts.parts.assign(first + static_cast<std::ptrdiff_t>(begin),
                      first + static_cast<std::ptrdiff_t>(end));
   pool_->cache().UnpinPath(parts);
+}
+
+double Restorer::PrefillMs(size_t tokens) const {
+  const double ms_per_token = prefill_ms_per_token();
+  return static_cast<double>(tokens) * (ms_per_token > 0 ? ms_per_token : 1);
 }
 
 void Restorer::ObservePrefill(size_t tokens, double ms) {

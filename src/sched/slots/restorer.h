@@ -17,8 +17,10 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "cache/checkpoint_cache.h"
 #include "cache/resume.h"
+#include "engine/engine.h"
 #include "sched/answer/reuse_report.h"
 #include "sched/slots/offloader.h"
 #include "sched/slots/slot_choice.h"
@@ -65,9 +67,9 @@ class Restorer {
     size_t shared_tokens = 0;  // the part that lies in cells of a slot in use
   };
 
-  // All must outlive this object.
-  Restorer(SlotPool* pool, Offloader* offloader, SlotMover* mover)
-      : pool_(pool), offloader_(offloader), mover_(mover) {}
+  // Both must outlive this object.
+  Restorer(SlotPool* pool, Offloader* offloader)
+      : pool_(pool), offloader_(offloader), mover_(pool, offloader) {}
 
   // Takes a slot for a prompt and advances it along the prompt. The slot is in use until
   // SlotPool::Release. REQUIRES: a slot is free.
@@ -124,6 +126,8 @@ class Restorer {
   void ObservePrefill(size_t tokens, double ms);
   // 0: not measured yet.
   double prefill_ms_per_token() const { return prefilled_tokens_.ms_per_unit(); }
+  // The time that computing `tokens` prompt tokens takes, from the measurements so far.
+  double PrefillMs(size_t tokens) const;
 
  private:
   // The objects of the cache that a path needs, pinned while it is used.
@@ -180,9 +184,27 @@ class Restorer {
 
   SlotPool* const pool_;
   Offloader* const offloader_;
-  SlotMover* const mover_;
+  SlotMover mover_;
   MeasuredRate prefilled_tokens_;
   MeasuredRate assembled_bytes_;
+};
+
+// The slots of a model and what computes prompts in them. Plain data; the context thread.
+struct ModelSlots {
+  // All three must outlive this object.
+  ModelSlots(Engine* engine, CheckpointCache* cache, const Clock* clock,
+             const SlotPoolOptions& options)
+      : pool(engine, cache, clock, options),
+        checkpoints(&pool),
+        offloader(&pool, &checkpoints),
+        restorer(&pool, &offloader) {}
+  ModelSlots(const ModelSlots&) = delete;
+  ModelSlots& operator=(const ModelSlots&) = delete;
+
+  SlotPool pool;
+  CheckpointTaker checkpoints;
+  Offloader offloader;
+  Restorer restorer;
 };
 
 }  // namespace cairn

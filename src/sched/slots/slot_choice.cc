@@ -146,17 +146,7 @@ class PathFinder {
   std::optional<ResumePath> best_;
 };
 
-}  // namespace
-
-size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer) {
-  const bool own = slot.name_space() == name_space;
-  const size_t shared = own ? CommonPrefix(slot.tokens(), prompt) : 0;
-  const auto& answers = slot.provenance().answers;
-  const size_t read = answers.empty() ? slot.tokens().size() : answers.back().begin;
-  if (!keeps_answer && shared + kGenerationPromptTokensMax >= read) return 0;
-  return slot.tokens().size() - shared;
-}
-
+// Leaves of a match only what is in memory.
 void KeepInMemory(const CheckpointCache& cache, NamespaceId name_space, TokenSpan prompt,
                   CheckpointCache::MatchResult* match) {
   // The end of the segments in memory of a path.
@@ -180,6 +170,24 @@ void KeepInMemory(const CheckpointCache& cache, NamespaceId name_space, TokenSpa
   std::erase_if(match->full_states,
                 [&](const FullState* whole) { return !cache.InMemory(whole->id); });
   match->nearest = 0;  // of a run, which may be on disk
+}
+
+}  // namespace
+
+size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer) {
+  const bool own = slot.name_space() == name_space;
+  const size_t shared = own ? CommonPrefix(slot.tokens(), prompt) : 0;
+  const auto& answers = slot.provenance().answers;
+  const size_t read = answers.empty() ? slot.tokens().size() : answers.back().begin;
+  if (!keeps_answer && shared + kGenerationPromptTokensMax >= read) return 0;
+  return slot.tokens().size() - shared;
+}
+
+CheckpointCache::MatchResult MatchOf(const CheckpointCache& cache, NamespaceId name_space,
+                                     TokenSpan prompt, bool reads_disk) {
+  CheckpointCache::MatchResult match = cache.Match(name_space, prompt);
+  if (!reads_disk) KeepInMemory(cache, name_space, prompt, &match);
+  return match;
 }
 
 ResumePath ChooseResumePath(const ResumeRules& rules, const SlotNeeds& needs,

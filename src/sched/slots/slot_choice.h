@@ -64,9 +64,9 @@ struct SlotView {
 // generated again, or comes back without its reasoning. `keeps_answer`: see SlotNeeds.
 size_t LostTokens(const Slot& slot, NamespaceId name_space, TokenSpan prompt, bool keeps_answer);
 
-// Leaves of a match only what is in memory.
-void KeepInMemory(const CheckpointCache& cache, NamespaceId name_space, TokenSpan prompt,
-                  CheckpointCache::MatchResult* match);
+// As CheckpointCache::Match; without `reads_disk` only what is in memory.
+CheckpointCache::MatchResult MatchOf(const CheckpointCache& cache, NamespaceId name_space,
+                                     TokenSpan prompt, bool reads_disk);
 
 // REQUIRES: a slot is free; the requested slot exists. `now_tick`: the tick of this request.
 ResumePath ChooseResumePath(const ResumeRules& rules, const SlotNeeds& needs,

@@ -35,10 +35,8 @@ namespace cairn {
 // and a cell's few hundred bytes per head and layer move at some gigabytes per second, twice.
 inline constexpr size_t kBesideTokens = 512;
 
-struct SlotPoolOptions {
-  ReuseMode mode = ReuseMode::kLive;
-  CutRules cuts;
-  bool leave_grid = false;  // see ResumeRules
+// Where the contents of slots are stored, and when they move.
+struct SlotOptions {
   // Store the state and the logits of every prompt's end.
   bool keep_ends = true;
   // Save the contents that slots lose.
@@ -54,6 +52,12 @@ struct SlotPoolOptions {
   // A free slot is stored and emptied after about this many tokens were computed beside it
   // (Offloader::OffloadIdle); 0: it stays until its room is needed.
   size_t beside_tokens_max = 0;
+};
+
+struct SlotPoolOptions : SlotOptions {
+  ReuseMode mode = ReuseMode::kLive;
+  CutRules cuts = {};
+  bool leave_grid = false;       // see ResumeRules
   TraceEvents* trace = nullptr;  // must outlive the pool; nullptr: no trace
 };
 

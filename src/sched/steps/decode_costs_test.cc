@@ -1,4 +1,4 @@
-#include "sched/steps/decode_costs.h"
+#include "sched/steps/speculation.h"
 
 #include <gtest/gtest.h>
 

@@ -27,18 +27,18 @@ bool Decoder::DecodeAnswers() {
     return std::pair(set_of(a), *a->slot) < std::pair(set_of(b), *b->slot);
   });
   const std::span<RunningRequest* const> requests = answering;
-  const double begin_ms = context_->NowMs();
+  const double begin_ms = clock_->NowMs();
   for (size_t begin = 0; begin < requests.size();) {
     size_t end = begin + 1;
-    while (!context_->exact() && end < requests.size() &&
+    while (!options_.exact && end < requests.size() &&
            set_of(requests[end]) == set_of(requests[begin])) {
       ++end;
     }
     if (!DecodeBatch(requests.subspan(begin, end - begin))) break;
     begin = end;
   }
-  const double end_ms = context_->NowMs();
-  context_->pace->OnDecode(end_ms, end_ms - begin_ms);
+  const double end_ms = clock_->NowMs();
+  accounts_->pace->OnDecode(end_ms, end_ms - begin_ms);
   return true;
 }
 
@@ -46,7 +46,7 @@ void Decoder::MakeRoomInContext() {
   for (auto next = running_->all().begin(); next != running_->all().end();) {
     RunningRequest* const request = &*next++;
     if (!request->decodes()) continue;
-    if (running_->slot_tokens(*request) + 1 < context_->engine->context_tokens()) continue;
+    if (running_->slot_tokens(*request) + 1 < engine_->context_tokens()) continue;
     if (!ShiftContext(request)) running_->Finish(request, FinishReason::kLength);
   }
 }
@@ -54,16 +54,17 @@ void Decoder::MakeRoomInContext() {
 bool Decoder::DecodeBatch(std::span<RunningRequest* const> requests) {
   std::vector<Decoding> answers;
   for (RunningRequest* request : requests) answers.push_back({request});
-  const double begin_ms = context_->NowMs();
+  const double begin_ms = clock_->NowMs();
   AddDrafts(&answers);
   const Status decoded = DecodeTokens(&answers);
-  const double ms = context_->NowMs() - begin_ms;
+  const double ms = clock_->NowMs() - begin_ms;
   for (const RunningRequest* request : requests) {
-    context_->shares.Charge(request->request.name_space, ms / static_cast<double>(requests.size()));
+    accounts_->shares.Charge(request->request.name_space,
+                             ms / static_cast<double>(requests.size()));
   }
-  context_->offloader.CountBeside(requests.size());
+  offloader_->CountBeside(requests.size());
   if (decoded) {
-    const TraceSpan span(context_->options.trace, "sample");
+    const TraceSpan span = accounts_->trace.Span("sample");
     for (Decoding& answer : answers) SampleEach(&answer);
     FinishBatch(&answers);
     return true;
@@ -120,30 +121,30 @@ Status Decoder::DecodeTokensOnce(std::vector<Decoding>* answers) {
       tokens.push_back({slot.seq(), ++position, drafted});
     }
   }
-  TraceSpan span(context_->options.trace, "decode");
-  const double begin_ms = context_->NowMs();
+  TraceSpan span = accounts_->trace.Span("decode");
+  const double begin_ms = clock_->NowMs();
   const NamespaceId name_space = answers->front().request->request.name_space;
-  Status decoded = context_->engine->UseAdapters(AdapterSetOf(name_space));
-  if (decoded) decoded = context_->engine->DecodeEach(tokens);
-  if (decoded) context_->CountDecode(running_->size());
-  if (decoded) speculation_.OnDecoded(tokens.size(), context_->NowMs() - begin_ms);
-  context_->trace.EndDecode(&span, tokens);
+  Status decoded = engine_->UseAdapters(AdapterSetOf(name_space));
+  if (decoded) decoded = engine_->DecodeEach(tokens);
+  if (decoded) accounts_->CountDecode(running_->size());
+  if (decoded) speculation_.OnDecoded(tokens.size(), clock_->NowMs() - begin_ms);
+  accounts_->trace.EndDecode(&span, tokens);
   return decoded;
 }
 
 void Decoder::SampleEach(Decoding* answer) {
   RunningRequest* const request = answer->request;
-  const double begin_ms = context_->NowMs();
+  const double begin_ms = clock_->NowMs();
   const Tokens& draft = answer->draft.tokens;
   while (true) {
     SlotOf(*request).AddDecoded(*request->next);
-    answer->end = Sample(request, context_->engine->LogitsOf(answer->first + answer->accepted));
+    answer->end = Sample(request, engine_->LogitsOf(answer->first + answer->accepted));
     const bool is_right = !answer->end && answer->accepted < draft.size() &&
                           *request->next == draft[answer->accepted];
     if (!is_right) break;
     ++answer->accepted;
   }
-  context_->shares.Charge(request->request.name_space, context_->NowMs() - begin_ms);
+  accounts_->shares.Charge(request->request.name_space, clock_->NowMs() - begin_ms);
 }
 
 // After all answers were sampled: a rollback may decode, and then the logits are gone.
@@ -165,8 +166,7 @@ void Decoder::FinishBatch(std::vector<Decoding>* answers) {
 void Decoder::Begin(RunningRequest* request, std::span<const float> logits, Tokens earlier_answer) {
   if (auto end = Sample(request, logits)) return End(request, std::move(*end));
   // The first token is sent: it does not wait for the drafters.
-  const bool may_draft = !context_->exact() || context_->options.drafts.in_exact;
-  if (may_draft && context_->options.drafts.on() && !request->drafts.on()) {
+  if (options_.drafts && !request->drafts.on()) {
     request->drafts = speculation_.Begin(request->request.name_space, std::move(earlier_answer));
   }
 }
@@ -190,9 +190,9 @@ std::optional<Decoder::AnswerEnd> Decoder::Sample(RunningRequest* request,
   request->next = token;
   if (request->cost.generated_tokens >= params.tokens_max) return AnswerEnd{FinishReason::kLength};
   ++request->cost.generated_tokens;
-  if (context_->engine->IsEndOfGeneration(token) && !params.ignore_end && !forced) {
+  if (engine_->IsEndOfGeneration(token) && !params.ignore_end && !forced) {
     if (params.logprobs && params.end_logprob) {
-      request->held.Add(token, FindLogprobs(*context_->engine, logits, token, *params.logprobs), 0);
+      request->held.Add(token, FindLogprobs(*engine_, logits, token, *params.logprobs), 0);
     } else {
       request->end_token = token;
     }
@@ -201,26 +201,25 @@ std::optional<Decoder::AnswerEnd> Decoder::Sample(RunningRequest* request,
   AddToAnswer(request, token, logits);
   if (!request->text->stopped_by().empty()) return AnswerEnd{FinishReason::kStop};
   if (request->cost.generated_tokens >= params.tokens_max) return AnswerEnd{FinishReason::kLength};
-  const bool full = running_->slot_tokens(*request) + 1 >= context_->engine->context_tokens();
+  const bool full = running_->slot_tokens(*request) + 1 >= engine_->context_tokens();
   // Other answers' logits are still to be sampled from, so the shift waits for the next token.
-  if (full && !context_->options.context_shift) return AnswerEnd{FinishReason::kLength};
+  if (full && !options_.context_shift) return AnswerEnd{FinishReason::kLength};
   return std::nullopt;
 }
 
 void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const float> logits) {
   const GenerationParams& params = request->request.params;
   request->answer.push_back(token);
-  const std::string text = params.shows_control
-                               ? context_->engine->Piece(token, true)
-                               : TokenText(*context_->engine, token, params.control_texts);
+  const std::string text = params.shows_control ? engine_->Piece(token, true)
+                                                : TokenText(*engine_, token, params.control_texts);
   request->reasoning.Add(text);
   request->cost.reasoning_tokens = request->reasoning.tokens();
   std::optional<TokenLogprob> logprob;
   if (params.logprobs) {
-    logprob = params.sampled_logprobs
-                  ? FindSampledLogprobs(*context_->engine, request->sampler->Candidates(), token,
-                                        *params.logprobs)
-                  : FindLogprobs(*context_->engine, logits, token, *params.logprobs);
+    logprob =
+        params.sampled_logprobs
+            ? FindSampledLogprobs(*engine_, request->sampler->Candidates(), token, *params.logprobs)
+            : FindLogprobs(*engine_, logits, token, *params.logprobs);
   }
   request->held.Add(token, std::move(logprob), text.size());
   running_->answer_reporter().PushText(request, request->text->Push(text));
@@ -228,17 +227,17 @@ void Decoder::AddToAnswer(RunningRequest* request, Token token, std::span<const 
 
 bool Decoder::ShiftContext(RunningRequest* request) {
   // A medium is dropped whole or not at all, so none is.
-  if (!context_->options.context_shift || !request->request.media.empty()) return false;
+  if (!options_.context_shift || !request->request.media.empty()) return false;
   const GenerationParams& params = request->request.params;
-  const ModelInfo& info = context_->engine->info();
+  const ModelInfo& info = engine_->info();
   const size_t tokens = request->cost.prompt_tokens + request->cost.generated_tokens;
   // Without a limit, an answer that its model does not end would never end.
   if (params.tokens_max == SIZE_MAX && tokens >= info.train_context_tokens) return false;
   const size_t bos = info.adds_bos ? 1 : 0;
   const size_t keep = params.keep_tokens < 0 ? request->cost.prompt_tokens
                                              : bos + static_cast<size_t>(params.keep_tokens);
-  TraceSpan span(context_->options.trace, "context shift");
-  const size_t dropped = context_->mover.DropOldest(*request->slot, keep);
+  TraceSpan span = accounts_->trace.Span("context shift");
+  const size_t dropped = mover_.DropOldest(*request->slot, keep);
   request->cost.shifted_tokens += dropped;
   span.Add("slot", *request->slot).Add("dropped", dropped);
   return dropped > 0;

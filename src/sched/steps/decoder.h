@@ -16,18 +16,39 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "engine/engine.h"
+#include "sched/context/step_accounts.h"
 #include "sched/queue/running_requests.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/offloader.h"
+#include "sched/slots/slot_mover.h"
+#include "sched/slots/slot_pool.h"
 #include "sched/steps/speculation.h"
 
 namespace cairn {
 
+struct DecoderOptions {
+  bool exact = false;          // each answer is decoded alone
+  bool drafts = false;         // answers may have drafts
+  bool context_shift = false;  // see SchedulerOptions
+};
+
 class Decoder {
  public:
-  // All must outlive this object. `draft_model`: nullptr if there is none.
-  Decoder(SchedulerContext* context, RunningRequests* running, DraftModel* draft_model)
-      : context_(context), running_(running), speculation_(context, draft_model) {}
+  // All must outlive this object.
+  Decoder(Engine* engine, const Clock* clock, SlotPool* pool, Offloader* offloader,
+          StepAccounts* accounts, const DecoderOptions& options, RunningRequests* running,
+          Speculation speculation)
+      : engine_(engine),
+        clock_(clock),
+        pool_(pool),
+        offloader_(offloader),
+        mover_(pool, offloader),
+        accounts_(accounts),
+        options_(options),
+        running_(running),
+        speculation_(std::move(speculation)) {}
 
   // Returns false if no request is decoding.
   bool DecodeAnswers();
@@ -74,9 +95,15 @@ class Decoder {
   // Drops the older half of the tokens after those to keep, as llama-server does, and shifts the
   // rest to follow them. Returns false if the answer ends here.
   bool ShiftContext(RunningRequest* request);
-  Slot& SlotOf(const RunningRequest& request) { return context_->pool.slot(*request.slot); }
+  Slot& SlotOf(const RunningRequest& request) { return pool_->slot(*request.slot); }
 
-  SchedulerContext* const context_;
+  Engine* const engine_;
+  const Clock* const clock_;
+  SlotPool* const pool_;
+  Offloader* const offloader_;
+  SlotMover mover_;
+  StepAccounts* const accounts_;
+  const DecoderOptions options_;
   RunningRequests* const running_;
   Speculation speculation_;
 };

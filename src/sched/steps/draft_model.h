@@ -23,8 +23,13 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "sched/context/scheduler_context.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "policy/answer_pace.h"
+#include "sched/context/scheduler_stats.h"
+#include "sched/context/step_accounts.h"
 #include "sched/draft/drafter.h"
+#include "sched/slots/restorer.h"
 #include "sched/upkeep/cache_saver.h"
 
 namespace cairn {
@@ -34,8 +39,10 @@ inline constexpr double kNewMeasureShare = 0.1;
 
 class DraftModel {
  public:
-  // `of_model`: of the model whose answers it drafts. Must outlive this object.
-  explicit DraftModel(SchedulerContext* of_model);
+  // All must outlive this object. `model`: whose answers it drafts; `pace`, `stats` and `slots`:
+  // that model's. REQUIRES: `options` have an engine.
+  DraftModel(const Model* model, const Clock* clock, AnswerPace* pace, StatsBoard* stats,
+             const DraftModelOptions& options, const SlotOptions& slots);
 
   // The drafter of one answer, which this object must outlive.
   std::unique_ptr<Drafter> MakeDrafter(NamespaceId name_space);
@@ -43,21 +50,20 @@ class DraftModel {
   // See CacheSaver.
   bool Save(bool now) { return saver_.Step(now); }
   void SaveWhileBusy() { saver_.StepWhileBusy(); }
-  uint64_t unsaved_bytes() const { return context_.stats.unsaved_bytes(); }
+  uint64_t unsaved_bytes() const { return saver_stats_.unsaved_bytes(); }
 
   // Stores the slots and unloads the draft model. REQUIRES: no slot is in use.
   Status Unload();
-  Status Load() { return context_.engine->Wake(); }
+  Status Load() { return options_.engine->Wake(); }
   // Called after a failed allocation, when no answer is left. Empties the slots.
   void EmptySlots();
 
   // For its drafters.
-  SchedulerContext& context() { return context_; }
-  const DraftModelOptions& options() const { return of_model_->options.drafts.model; }
+  const DraftModelOptions& options() const { return options_; }
   // Tokens that the model does not have are never drafted.
-  size_t vocab_size() const { return of_model_->engine->info().vocab_size; }
+  size_t vocab_size() const { return model_->info().vocab_size; }
   // False while answers are owed time.
-  bool MayPrefill() const { return !of_model_->pace->owes(); }
+  bool MayPrefill() const { return !pace_->owes(); }
   void OnPrefilled(size_t tokens, double ms);
   void OnResumed(size_t tokens);
   void OnDrafted(size_t tokens, double ms);
@@ -65,14 +71,17 @@ class DraftModel {
   double ms_per_token() const { return ms_per_token_; }
 
  private:
-  SchedulerContext* const of_model_;
-  SchedulerContext context_;  // of the draft model
+  const Model* const model_;  // whose answers it drafts
+  const Clock* const clock_;
+  AnswerPace* const pace_;
+  StatsBoard* const stats_;
+  const DraftModelOptions options_;
+  ModelSlots slots_;  // of the draft model
+  StatsBoard saver_stats_;
+  SaveLag save_lag_;
   CacheSaver saver_;
   double ms_per_token_ = 0;
 };
-
-// Defined in its own file. `model` must outlive the drafter.
-std::unique_ptr<Drafter> MakeModelDrafter(DraftModel* model, NamespaceId name_space);
 
 }  // namespace cairn
 

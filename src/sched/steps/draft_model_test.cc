@@ -74,7 +74,7 @@ class Server {
   }
   SchedulerOptions Options(LineageId first_lineage) {
     SchedulerOptions options;
-    options.first_lineage = first_lineage;
+    options.slots.first_lineage = first_lineage;
     options.sleep_after_ms = 10'000;
     options.drafts.model.engine = &draft_engine_;
     options.drafts.model.cache = draft_cache_.get();

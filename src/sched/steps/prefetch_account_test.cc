@@ -1,4 +1,4 @@
-// The loan of prefetch (sched/request/prefetch_budget.h) is repaid by exactly the tokens that
+// The loan of prefetch (sched/request/prefetch_prompt.h) is repaid by exactly the tokens that
 // requests were spared by it. Here an engine keeps the account too, token by token, of
 // conversations that come back as expected, in another form, or not at all.
 
@@ -121,8 +121,8 @@ class Account {
   }
   void Check() const {
     const SchedulerStats stats = scheduler_.stats();
-    EXPECT_EQ(stats.prefetched_tokens, engine_.prefetched());
-    EXPECT_EQ(stats.prefetched_used_tokens, engine_.used());
+    EXPECT_EQ(stats.prefetch.tokens, engine_.prefetched());
+    EXPECT_EQ(stats.prefetch.used_tokens, engine_.used());
     EXPECT_GE(LeftToLend(), 0);
   }
   double LeftToLend() const {

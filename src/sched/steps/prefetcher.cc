@@ -38,10 +38,10 @@ bool Prefetcher::Step() {
   if (RestorePrefix()) return true;
   if (prefixes_ && !prefixes_->empty()) return false;  // it is being read from disk
   // The next cut may be that far.
-  const size_t steps = context_->cuts.message_starts.empty() ? 1 : kStepsToNextCut;
-  const size_t least = steps * context_->cuts.grid_tokens;
+  const size_t steps = rules_->cuts().message_starts.empty() ? 1 : kStepsToNextCut;
+  const size_t least = steps * rules_->cuts().grid_tokens;
   while (current_ || TakePrompt()) {
-    const size_t allowed = budget_.Allowed(context_->NowMs());
+    const size_t allowed = budget_.Allowed(clock_->NowMs());
     if (allowed < least) {
       // Only requests increase the loan, and until one comes the slot is not used.
       if (budget_.LoanLeft() < least) Pause();
@@ -65,8 +65,8 @@ bool Prefetcher::Step() {
 
 bool Prefetcher::HasNoUseFor(TokenSpan tokens) const {
   bool has_empty = false;
-  for (size_t i = 0; i < context_->engine->slots(); ++i) {
-    const TokenSpan held = context_->pool.slot(i).tokens();
+  for (size_t i = 0; i < slots_->pool.size(); ++i) {
+    const TokenSpan held = slots_->pool.slot(i).tokens();
     if (CommonPrefix(held, tokens) == tokens.size()) return true;
     has_empty = has_empty || held.empty();
   }
@@ -74,10 +74,10 @@ bool Prefetcher::HasNoUseFor(TokenSpan tokens) const {
 }
 
 bool Prefetcher::RestorePrefix() {
-  if (!context_->options.warm_start || !context_->cache->saves()) return false;
+  if (!warm_start_ || !cache_->saves()) return false;
   if (!prefixes_) {
-    context_->cache->TakeEvents();
-    prefixes_ = FindPrefixesToPreload(*context_->cache->objects(), context_->engine->slots());
+    cache_->TakeEvents();
+    prefixes_ = FindPrefixesToPreload(*cache_->objects(), slots_->pool.size());
   }
   if (prefixes_->empty() || Restore(prefixes_->back()) == Begun::kLoading) return false;
   EndLoad();
@@ -89,38 +89,38 @@ Prefetcher::Begun Prefetcher::Restore(const StoredPrefix& prefix) {
   // The divergence of two prompts is seldom a cut.
   const size_t size = prefix.is_conversation
                           ? prefix.tokens.size()
-                          : context_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
+                          : rules_->CutsOf(prefix.tokens).AtOrBefore(prefix.tokens.size());
   const TokenSpan tokens = TokenSpan(prefix.tokens).first(size);
-  if (tokens.empty() || HasNoUseFor(tokens) || context_->pool.saving()) return Begun::kNothing;
+  if (tokens.empty() || HasNoUseFor(tokens) || slots_->pool.saving()) return Begun::kNothing;
   Tokens prompt(tokens.begin(), tokens.end());
   // The last token of a prompt is always computed.
   prompt.push_back(prompt.back());
-  auto match = context_->cache->Match(prefix.name_space, prompt);
+  auto match = cache_->Match(prefix.name_space, prompt);
   const SlotNeeds needs{prefix.name_space, prompt, true, &match};
   const size_t least = prefix.is_conversation ? kUsualGridTokens : size;
-  if (context_->restorer.ReachOf(needs).tokens < least) return Begun::kNothing;
-  if (context_->restorer.ExceedsMemory(needs)) return Begun::kNothing;
+  if (slots_->restorer.ReachOf(needs).tokens < least) return Begun::kNothing;
+  if (slots_->restorer.ExceedsMemory(needs)) return Begun::kNothing;
   if (IsLoading(needs)) return Begun::kLoading;
   // Objects that could not be read are gone.
-  match = context_->cache->Match(prefix.name_space, prompt);
-  context_->pool.Release(context_->restorer.Resume(needs).slot);
+  match = cache_->Match(prefix.name_space, prompt);
+  slots_->pool.Release(slots_->restorer.Resume(needs).slot);
   return Begun::kYes;
 }
 
 bool Prefetcher::IsLoading(const SlotNeeds& needs) {
-  if (!context_->cache->saves()) return false;
-  DiskLoader& loader = context_->cache->loader();
+  if (!cache_->saves()) return false;
+  DiskLoader& loader = cache_->loader();
   if (load_ == 0) {
-    const std::vector<uint64_t> ids = context_->restorer.ToLoad(needs);
+    const std::vector<uint64_t> ids = slots_->restorer.ToLoad(needs);
     if (ids.empty()) return false;
     load_ = loader.Begin(ids);
   }
-  context_->cache->TakeEvents();
+  cache_->TakeEvents();
   return loader.IsLoading(load_);
 }
 
 void Prefetcher::EndLoad() {
-  context_->cache->loader().End(std::exchange(load_, 0));
+  cache_->loader().End(std::exchange(load_, 0));
 }
 
 bool Prefetcher::TakePrompt() {
@@ -135,32 +135,32 @@ bool Prefetcher::TakePrompt() {
 
 Prefetcher::Begun Prefetcher::Begin() {
   const PrefetchPrompt& prompt = current_->prefetched.prompt;
-  const size_t end = context_->CutsOf(prompt.tokens).Last();
-  context_->RefreshCache();
-  auto match = context_->cache->Match(prompt.name_space, prompt.tokens);
+  const size_t end = rules_->CutsOf(prompt.tokens).Last();
+  RefreshCache(cache_, clock_->NowMs());
+  auto match = cache_->Match(prompt.name_space, prompt.tokens);
   SlotNeeds needs{prompt.name_space, prompt.tokens, true, &match};
   // `exact` does not continue from generated tokens.
-  needs.keeps_answer = prompt.keeps_answer && !context_->exact();
-  const size_t grid_tokens = context_->cuts.grid_tokens;
+  needs.keeps_answer = prompt.keeps_answer && !rules_->exact();
+  const size_t grid_tokens = rules_->cuts().grid_tokens;
   const size_t step = grid_tokens > 1 ? grid_tokens : kUsualGridTokens;
-  SlotPool& pool = context_->pool;
-  if (!pool.has_free() || end < context_->restorer.ReachOf(needs).tokens + step) {
+  SlotPool& pool = slots_->pool;
+  if (!pool.has_free() || end < slots_->restorer.ReachOf(needs).tokens + step) {
     return Begun::kNothing;
   }
-  if (context_->restorer.ExceedsMemory(needs)) return Begun::kNothing;
+  if (slots_->restorer.ExceedsMemory(needs)) return Begun::kNothing;
   if (IsLoading(needs)) return Begun::kLoading;
-  match = context_->cache->Match(prompt.name_space, prompt.tokens);
-  current_->slot = context_->restorer.Resume(needs).slot;
+  match = cache_->Match(prompt.name_space, prompt.tokens);
+  current_->slot = slots_->restorer.Resume(needs).slot;
   return pool.slot(*current_->slot).tokens().size() < end ? Begun::kYes : Begun::kNothing;
 }
 
 bool Prefetcher::ComputeChunk(size_t tokens_max) {
   const Tokens& tokens = current_->prefetched.prompt.tokens;
-  const PromptCuts cuts = context_->CutsOf(tokens);
+  const PromptCuts cuts = rules_->CutsOf(tokens);
   const size_t goal = cuts.Last();
-  Slot& slot = context_->pool.slot(*current_->slot);
+  Slot& slot = slots_->pool.slot(*current_->slot);
   const size_t begin = slot.tokens().size();
-  ChunkRules rules = context_->chunk_rules();
+  ChunkRules rules = rules_->chunk_rules();
   rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, tokens_max);
   // The rows are not at hand; a request brings them.
   if (cuts.IsMedium(begin)) return false;
@@ -169,16 +169,16 @@ bool Prefetcher::ComputeChunk(size_t tokens_max) {
   if (!cuts.Has(begin) && goal - begin <= rules.turn_tokens_max) return false;
   rules.turn_tokens_max = 0;
   const size_t end = NextChunkEnd(cuts, rules, begin, goal, /*is_clean=*/true);
-  TraceSpan span(context_->options.trace, "prefetch");
+  TraceSpan span = trace_->Span("prefetch");
   const Status computed = slot.Prefill(TokenSpan(tokens).subspan(begin, end - begin));
-  context_->trace.EndPrefetch(&span, *current_->slot, {begin, end});
+  trace_->EndPrefetch(&span, *current_->slot, {begin, end});
   if (!computed) {
-    return computed.error().code == ErrorCode::kNoSpace && context_->offloader.EmptyAFreeSlot();
+    return computed.error().code == ErrorCode::kNoSpace && slots_->offloader.EmptyAFreeSlot();
   }
-  budget_.OnPrefetched(end - begin, context_->NowMs());
+  budget_.OnPrefetched(end - begin, clock_->NowMs());
   current_->prefetched.Add({begin, end});
   if (end < goal) return true;
-  context_->checkpoints.Take(*current_->slot, CheckpointClass::kReply, 0);
+  slots_->checkpoints.Take(*current_->slot, CheckpointClass::kReply, 0);
   return false;
 }
 
@@ -202,7 +202,7 @@ void Prefetcher::End() {
 
 void Prefetcher::Pause() {
   if (!has_slot()) return;
-  context_->pool.Release(*current_->slot);
+  slots_->pool.Release(*current_->slot);
   current_->slot.reset();
 }
 
@@ -233,10 +233,10 @@ size_t Prefetcher::CountUsed(const GenerationRequest& request, size_t reused) {
 }
 
 void Prefetcher::Publish() {
-  context_->stats.Update([this](SchedulerStats* stats) {
-    stats->prefetched_tokens = budget_.prefetched();
-    stats->prefetched_used_tokens = budget_.used();
-    stats->cache = context_->cache->stats();
+  stats_->Update([this](SchedulerStats* stats) {
+    stats->prefetch.tokens = budget_.prefetched();
+    stats->prefetch.used_tokens = budget_.used();
+    stats->cache = cache_->stats();
   });
 }
 

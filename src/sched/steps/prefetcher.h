@@ -17,21 +17,33 @@
 #include <optional>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "base/tokens.h"
 #include "cache/checkpoint_cache.h"
-#include "sched/context/scheduler_context.h"
+#include "sched/answer/schedule_trace.h"
+#include "sched/context/prompt_rules.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/request/generation_request.h"
-#include "sched/request/prefetch_budget.h"
 #include "sched/request/prefetch_prompt.h"
+#include "sched/slots/restorer.h"
 
 namespace cairn {
 
 class Prefetcher {
  public:
-  // `context` must outlive this object.
-  explicit Prefetcher(SchedulerContext* context)
-      : context_(context), budget_(context->options.prefetch) {}
+  // All must outlive this object. `warm_start`: see SchedulerOptions.
+  Prefetcher(CheckpointCache* cache, const Clock* clock, ModelSlots* slots,
+             const PromptRules* rules, StatsBoard* stats, ScheduleTrace* trace,
+             const PrefetchBudgetOptions& budget, bool warm_start)
+      : cache_(cache),
+        clock_(clock),
+        slots_(slots),
+        rules_(rules),
+        stats_(stats),
+        trace_(trace),
+        warm_start_(warm_start),
+        budget_(budget) {}
 
   // Adds prompts to be computed, likeliest first. Drops the oldest when there are too many.
   void Add(std::vector<PrefetchPrompt> prompts);
@@ -95,7 +107,13 @@ class Prefetcher {
   bool IsLate(const PrefetchPrompt& prompt) const;
   void Publish();
 
-  SchedulerContext* const context_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  ModelSlots* const slots_;
+  const PromptRules* const rules_;
+  StatsBoard* const stats_;
+  ScheduleTrace* const trace_;
+  const bool warm_start_;
   PrefetchBudget budget_;
   std::optional<Current> current_;
   PrefetchedPrompts prefetched_;

@@ -90,8 +90,8 @@ TEST(Prefetching, CountsWhatItReadApartFromWhatRequestsCost) {
   const uint64_t decoded = bench.engine.decoded_tokens();
   const auto next = bench.Run(talk.Next(30));
   const SchedulerStats stats = bench.scheduler.stats();
-  EXPECT_GT(stats.prefetched_tokens, 300u);
-  EXPECT_EQ(stats.prefetched_used_tokens, stats.prefetched_tokens);
+  EXPECT_GT(stats.prefetch.tokens, 300u);
+  EXPECT_EQ(stats.prefetch.used_tokens, stats.prefetch.tokens);
   EXPECT_EQ(next.end.cost.prefill_tokens() + next.end.cost.generated_tokens - 1,
             bench.engine.decoded_tokens() - decoded);
 }
@@ -106,13 +106,13 @@ TEST(Prefetching, ARequestThatComesInBetweenGoesOnFromWhatWasReadSoFar) {
     bench.Run(talk.First());
     bench.scheduler.Prefetch({talk.Expected()});
     ASSERT_TRUE(bench.scheduler.PrefetchNext());
-    const size_t prefetched = bench.scheduler.stats().prefetched_tokens;
+    const size_t prefetched = bench.scheduler.stats().prefetch.tokens;
     ASSERT_GT(prefetched, 0u);
     const auto next = bench.Run(talk.Next(30));
     EXPECT_LE(next.end.cost.prefill_tokens(), 430 + kGrid - prefetched);
     // Its conversation has continued, so the rest is no longer wanted.
     EXPECT_FALSE(bench.scheduler.PrefetchNext());
-    EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, prefetched);
+    EXPECT_EQ(bench.scheduler.stats().prefetch.tokens, prefetched);
   }
 }
 
@@ -140,7 +140,7 @@ TEST(Prefetching, GivesTheOnlySlotBackWhereNoMoreMayBeReadAheadInIt) {
   bench.Run(talk.First());
   bench.scheduler.Prefetch({talk.Expected()});
   ASSERT_GT(PrefetchAll(&bench), 0u);
-  ASSERT_LT(bench.scheduler.stats().prefetched_tokens, 400u) << "it is held up half-way";
+  ASSERT_LT(bench.scheduler.stats().prefetch.tokens, 400u) << "it is held up half-way";
   const auto other = AskRunning(&bench, Bench::Request(Text(300, 'o')));
   EXPECT_EQ(other.end.kind, GenerationEvent::Kind::kDone);
 }
@@ -153,10 +153,10 @@ TEST(Prefetching, GivesTheOnlySlotBackAfterThePieceThatIsBeingRead) {
   bench.Run(talk.First());
   bench.scheduler.Prefetch({talk.Expected()});
   ASSERT_TRUE(bench.scheduler.PrefetchNext());
-  const size_t prefetched = bench.scheduler.stats().prefetched_tokens;
+  const size_t prefetched = bench.scheduler.stats().prefetch.tokens;
   const auto next = AskRunning(&bench, talk.Next(30));
   EXPECT_EQ(next.end.kind, GenerationEvent::Kind::kDone);
-  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, prefetched);
+  EXPECT_EQ(bench.scheduler.stats().prefetch.tokens, prefetched);
 }
 
 TEST(Prefetching, GoesOnAfterARequestOfAnotherConversation) {
@@ -179,7 +179,7 @@ TEST(Prefetching, ReadsNothingThatIsThereAlready) {
   goes_on.insert(goes_on.end(), first.text.begin(), first.text.end());
   bench.scheduler.Prefetch({{0, Join(goes_on, Text(10, 'y')), 1000, false}});
   PrefetchAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, 0u);
+  EXPECT_EQ(bench.scheduler.stats().prefetch.tokens, 0u);
 }
 
 TEST(Prefetching, KeepsTheAnswerAsItWasGeneratedWhereItMayComeBackSo) {
@@ -190,7 +190,7 @@ TEST(Prefetching, KeepsTheAnswerAsItWasGeneratedWhereItMayComeBackSo) {
     const auto first = bench.Run(talk.First(200));
     bench.scheduler.Prefetch({talk.Expected(true)});
     PrefetchAll(&bench);
-    ASSERT_GT(bench.scheduler.stats().prefetched_tokens, 0u);
+    ASSERT_GT(bench.scheduler.stats().prefetch.tokens, 0u);
     Tokens as_generated = talk.asked;
     as_generated.insert(as_generated.end(), first.text.begin(), first.text.end());
     const auto next = bench.Run(Bench::Request(Join(as_generated, Text(20, 'n'))));
@@ -207,8 +207,8 @@ TEST(Prefetching, LendsNoMoreThanItsBudget) {
     bench.scheduler.Prefetch({{0, Join(Text(1000, 'q'), Text(1200, letter)), 1000, false}});
     PrefetchAll(&bench);
   }
-  EXPECT_LE(bench.scheduler.stats().prefetched_tokens, 250u);
-  EXPECT_GT(bench.scheduler.stats().prefetched_tokens, 0u);
+  EXPECT_LE(bench.scheduler.stats().prefetch.tokens, 250u);
+  EXPECT_GT(bench.scheduler.stats().prefetch.tokens, 0u);
 }
 
 TEST(Prefetching, AMinutesTokensComeBackWithTheMinute) {
@@ -219,10 +219,10 @@ TEST(Prefetching, AMinutesTokensComeBackWithTheMinute) {
   bench.Run(talk.First());
   bench.scheduler.Prefetch({talk.Expected()});
   PrefetchAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, 128u);
+  EXPECT_EQ(bench.scheduler.stats().prefetch.tokens, 128u);
   bench.clock.Advance(60'000);
   PrefetchAll(&bench);
-  EXPECT_EQ(bench.scheduler.stats().prefetched_tokens, 256u);
+  EXPECT_EQ(bench.scheduler.stats().prefetch.tokens, 256u);
 }
 
 TEST(Prefetching, AFailureOfTheEngineCostsNobodyAnAnswer) {
@@ -257,7 +257,7 @@ TEST(Prefetching, AMicroBatchSmallerThanTheGridIsReadAheadInItsOwnSteps) {
     bench.Run(talk.First());
     bench.scheduler.Prefetch({talk.Expected()});
     PrefetchAll(&bench);
-    EXPECT_GT(bench.scheduler.stats().prefetched_tokens, 0u);
+    EXPECT_GT(bench.scheduler.stats().prefetch.tokens, 0u);
     EXPECT_EQ(bench.Run(talk.Next(30)).end.kind, GenerationEvent::Kind::kDone);
   }
 }

@@ -51,9 +51,9 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
   nearest.scores_prompt = request.params.prompt_logprobs.has_value();
   nearest.prompt_tokens = prompt.size();
   nearest.shared_tokens = match.shared;
-  nearest.stored_next = context_->cache->StoredNext(request.name_space, prompt, kNextTokensMax);
-  for (size_t i = 0; i < context_->engine->slots(); ++i) {
-    const Slot& slot = context_->pool.slot(i);
+  nearest.stored_next = cache_->StoredNext(request.name_space, prompt, kNextTokensMax);
+  for (size_t i = 0; i < engine_->slots(); ++i) {
+    const Slot& slot = slots_->pool.slot(i);
     if (slot.name_space() != request.name_space) continue;
     const size_t shared = CommonPrefix(slot.tokens(), prompt);
     const bool ends = shared == slot.tokens().size();
@@ -71,8 +71,8 @@ ReuseReport Prefill::NearestOf(const GenerationRequest& request,
 Tokens Prefill::EarlierAnswerTo(const GenerationRequest& request,
                                 const CheckpointCache::MatchResult& match) const {
   const TokenSpan prompt = request.prompt;
-  for (size_t i = 0; i < context_->engine->slots(); ++i) {
-    const Slot& slot = context_->pool.slot(i);
+  for (size_t i = 0; i < engine_->slots(); ++i) {
+    const Slot& slot = slots_->pool.slot(i);
     const TokenSpan held = slot.tokens();
     if (slot.name_space() != request.name_space || held.size() <= prompt.size()) continue;
     if (CommonPrefix(held, prompt) < prompt.size()) continue;
@@ -81,7 +81,7 @@ Tokens Prefill::EarlierAnswerTo(const GenerationRequest& request,
     return {kept.begin(), kept.end()};
   }
   if (match.shared < prompt.size()) return {};
-  return context_->cache->StoredNext(request.name_space, prompt, kEarlierTokensMax);
+  return cache_->StoredNext(request.name_space, prompt, kEarlierTokensMax);
 }
 
 void Prefill::Resume(RunningRequest* request) {
@@ -90,18 +90,18 @@ void Prefill::Resume(RunningRequest* request) {
   // A preload does not show how conversations continue.
   const bool is_new = !again && !asked.preloads;
   if (is_new) prefetcher_->OnRequest(asked, request->admission);
-  context_->RefreshCache();
+  RefreshCache(cache_, clock_->NowMs());
   if (asked.preloads && preload_.EndIfAtHand(request)) return;
   const auto match =
-      context_->Match(asked.name_space, request->prefill_tokens, request->reads_disk);
-  if (is_new) context_->cache->Learn(asked.shape, match);
+      MatchOf(*cache_, asked.name_space, request->prefill_tokens, request->reads_disk);
+  if (is_new) cache_->Learn(asked.shape, match);
   ReuseReport nearest;
   if (!again) nearest = NearestOf(asked, match);
-  if (!again && context_->options.drafts.make != nullptr) {
+  if (!again && options_.keeps_earlier_answers) {
     request->earlier_answer = EarlierAnswerTo(asked, match);
   }
-  context_->trace.OnSlotWanted();
-  Restorer::Resumed resumed = context_->restorer.Resume(
+  accounts_->trace.OnSlotWanted();
+  Restorer::Resumed resumed = slots_->restorer.Resume(
       {asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again});
   if (const auto filled = std::exchange(request->filled, std::nullopt)) {
     // The slot holds it since; where it came from is what counts.
@@ -109,20 +109,20 @@ void Prefill::Resume(RunningRequest* request) {
                       filled->report.reused_tokens == resumed.report.reused_tokens;
     if (used) resumed.report = filled->report;
   }
-  context_->trace.OnResumed(resumed.slot, resumed.report);
+  accounts_->trace.OnResumed(resumed.slot, resumed.report);
   if (resumed.report.disk_tokens > 0) {
     resumed.report.restore_ms +=
-        std::exchange(request->load_ms, 0) + std::exchange(request->fetch_ms, 0);
+        std::exchange(request->times.load_ms, 0) + std::exchange(request->times.fetch_ms, 0);
   }
   CountRestore(resumed.report);
   request->slot = resumed.slot;
-  context_->pool.entry(resumed.slot).prompt_turns = asked.shape.turns.size();
+  slots_->pool.entry(resumed.slot).prompt_turns = asked.shape.turns.size();
   request->prefill_begin_tokens = running_->slot_tokens(*request);
-  request->marks = PlacedMarks(asked.shape, context_->CutsOf(asked.prompt));
+  request->marks = PlacedMarks(asked.shape, rules_->CutsOf(asked.prompt));
   for (const ClientMark& mark : request->marks) KeepMark(request, mark);
   if (!again) ReportReuse(request, std::move(nearest), std::move(resumed.report));
   if (!resumed.logits.empty()) {
-    context_->trace.OnPrefilled(*request->slot);
+    accounts_->trace.OnPrefilled(*request->slot);
     return Finish(request, resumed.logits);
   }
   if (request->has_placeholder) return preload_.Plan(request);
@@ -131,8 +131,8 @@ void Prefill::Resume(RunningRequest* request) {
 
 void Prefill::CountRestore(const ReuseReport& report) {
   if (report.ram_tokens + report.disk_tokens == 0) return;
-  context_->stats.Update([&](SchedulerStats* stats) {
-    (report.disk_tokens > 0 ? stats->disk_restore_times : stats->ram_restore_times)
+  accounts_->stats.Update([&](SchedulerStats* stats) {
+    (report.disk_tokens > 0 ? stats->latencies.disk_restore : stats->latencies.ram_restore)
         .AddMs(report.restore_ms);
   });
 }
@@ -156,7 +156,7 @@ void Prefill::ReportReuse(RunningRequest* request, ReuseReport nearest, ReuseRep
 
 bool Prefill::StopsAtDivergence(const Slot& slot, const PromptCuts& cuts, size_t position) const {
   const size_t begin = slot.tokens().size();
-  if (!context_->pool.options().leave_grid) return false;
+  if (!slots_->pool.options().leave_grid) return false;
   if (position <= begin || position >= cuts.tokens()) return false;
   const bool is_clean = slot.provenance().clean == begin;
   const size_t cut = std::max(cuts.AtOrBefore(position), begin);
@@ -179,24 +179,24 @@ void Prefill::KeepChunkAfterDivergence(const RunningRequest& request, const Prom
 }
 
 void Prefill::PlanCheckpoints(RunningRequest* request, const CheckpointCache::MatchResult& match) {
-  const MemoryTraits& traits = context_->engine->traits();
+  const MemoryTraits& traits = engine_->traits();
   if (!traits.NeedsSnapshots()) return;
   CheckpointCache::PlanInput input;
   input.resumed_tokens = request->prefill_begin_tokens;
-  input.cuts = context_->CutsOf(request->request.prompt);
+  input.cuts = rules_->CutsOf(request->request.prompt);
   const Slot& slot = SlotOf(*request);
   if (StopsAtDivergence(slot, input.cuts, match.shared)) input.cuts.AllowOffGrid(match.shared);
-  input.chunk_tokens = context_->engine->chunk_tokens_max();
+  input.chunk_tokens = engine_->chunk_tokens_max();
   input.snapshot_bytes = traits.snapshot_bytes;
   // The first chunk after an answer passes the boundary of the next message. An edit of that
   // message resumes from here instead.
-  const bool passes = slot.ends_in_answer() && (!context_->cuts.message_starts.empty() ||
-                                                context_->chunk_rules().turn_tokens_max > 0);
-  if (passes && !context_->exact() && request->prefill_begin_tokens > 0) {
-    context_->checkpoints.Take(*request->slot, CheckpointClass::kReply,
-                               request->request.shape.turns.size());
+  const bool passes = slot.ends_in_answer() && (!rules_->cuts().message_starts.empty() ||
+                                                rules_->chunk_rules().turn_tokens_max > 0);
+  if (passes && !rules_->exact() && request->prefill_begin_tokens > 0) {
+    slots_->checkpoints.Take(*request->slot, CheckpointClass::kReply,
+                             request->request.shape.turns.size());
   }
-  request->plan = context_->cache->Plan(request->request.shape, match, input);
+  request->plan = cache_->Plan(request->request.shape, match, input);
   KeepChunkAfterDivergence(*request, input.cuts, match.shared, &request->plan);
 }
 
@@ -204,20 +204,21 @@ void Prefill::KeepMark(RunningRequest* request, const ClientMark& mark) {
   const TokenSpan prompt = request->request.prompt;
   if (mark.position > SlotOf(*request).tokens().size()) return;
   const NamespaceId name_space = request->request.name_space;
-  if (!context_->cache->Keep(name_space, prompt.first(mark.position), mark.keep_ms)) return;
+  if (!cache_->Keep(name_space, prompt.first(mark.position), mark.keep_ms)) return;
   request->cost.kept_tokens = std::max(request->cost.kept_tokens, mark.position);
 }
 
 Contender Prefill::ContenderOf(const RunningRequest& request) const {
   const size_t slot_tokens = running_->slot_tokens(request);
-  const double now_ms = context_->NowMs();
+  const double now_ms = clock_->NowMs();
   Contender contender{request.number, request.request.name_space, request.has_begun(),
-                      context_->PrefillMs(request.prefill_tokens.size() - slot_tokens),
-                      now_ms - request.submitted_ms};
+                      slots_->restorer.PrefillMs(request.prefill_tokens.size() - slot_tokens),
+                      now_ms - request.times.submitted_ms};
   queue_->ForEach([&](QueuedRequest* waiter) {
     if (waiter->wait.reader != request.admission) return;
-    const double prefill_ms = context_->PrefillMs(waiter->request.prompt.size() - slot_tokens);
-    const double waited_ms = now_ms - waiter->submitted_ms;
+    const double prefill_ms =
+        slots_->restorer.PrefillMs(waiter->request.prompt.size() - slot_tokens);
+    const double waited_ms = now_ms - waiter->times.submitted_ms;
     if (prefill_ms - waited_ms >= contender.prefill_ms - contender.waited_ms) return;
     contender.prefill_ms = prefill_ms;
     contender.waited_ms = waited_ms;
@@ -230,7 +231,7 @@ std::vector<Request*> Prefill::Ordered(std::vector<Request*> requests) const {
   if (requests.size() < 2) return requests;
   std::vector<Contender> contenders;
   for (const RunningRequest* request : requests) contenders.push_back(ContenderOf(*request));
-  return InOrder(requests, contenders, context_->shares);
+  return InOrder(requests, contenders, accounts_->shares);
 }
 
 std::vector<const RunningRequest*> Prefill::MediaRequests() const {
@@ -260,10 +261,10 @@ std::vector<WantedMedium> Prefill::NeededMedia(const RunningRequest& request) co
 
 // The next medium of each request comes before the media after it.
 void Prefill::WantMedia() {
-  EncodedMedia* const media = context_->options.media;
+  EncodedMedia* const media = options_.media;
   if (media == nullptr) return;
   for (const EncodeTime& time : media->TakeTimes()) {
-    context_->shares.Charge(time.name_space, time.ms);
+    accounts_->shares.Charge(time.name_space, time.ms);
   }
   std::vector<std::vector<WantedMedium>> needed;
   for (const RunningRequest* request : MediaRequests()) needed.push_back(NeededMedia(*request));
@@ -287,11 +288,11 @@ const PromptMedium* Prefill::NextMedium(const RunningRequest& request) const {
 
 bool Prefill::WaitsForMedium(RunningRequest* request) {
   const PromptMedium* const medium = NextMedium(*request);
-  if (medium == nullptr || context_->options.media == nullptr) return false;
+  if (medium == nullptr || options_.media == nullptr) return false;
   if (std::exchange(request->rows_begin, medium->begin) != medium->begin) request->rows = nullptr;
   const auto waits = [request] { return request->rows && *request->rows == nullptr; };
   if (!waits()) return false;
-  request->rows = context_->options.media->Get(request->request.name_space, *medium);
+  request->rows = options_.media->Get(request->request.name_space, *medium);
   return waits();
 }
 
@@ -329,35 +330,35 @@ bool Prefill::Step() {
   if (!group_.Has(*request)) {
     // Its prompt may be long, so those that are held do not wait for it.
     BeginHeld();
-    group_.Begin(waiting, context_->pace->group_tokens_max());
+    group_.Begin(waiting, accounts_->pace->group_tokens_max());
   }
   const bool answers_wait = running_->has_decoding();
   const std::vector<PlannedChunk> chunks = PlanChunks(waiting);
   size_t tokens = 0;
   for (const PlannedChunk& planned : chunks) tokens += planned.tokens();
   const double chunk_ms = static_cast<double>(tokens) * MsPerToken(*request);
-  AnswerPace& pace = *context_->pace;
-  if (answers_wait && !pace.MayPrefill(context_->NowMs(), chunk_ms)) return false;
+  AnswerPace& pace = *accounts_->pace;
+  if (answers_wait && !pace.MayPrefill(clock_->NowMs(), chunk_ms)) return false;
   if (chunks.size() > 1) {
     ComputeTogether(chunks);
   } else {
     ComputeChunk(request, chunks.front().chunk);
   }
   // The account begins with the first answer.
-  if (!answers_wait) pace.OnNoAnswers(context_->NowMs());
+  if (!answers_wait) pace.OnNoAnswers(clock_->NowMs());
   return true;
 }
 
 bool Prefill::MayWaitForMore() const {
-  const AnswerPace& pace = *context_->pace;
+  const AnswerPace& pace = *accounts_->pace;
   if (pace.group_tokens_max() == 0) return false;
-  return !running_->has_decoding() || pace.MayPrefill(context_->NowMs(), 0);
+  return !running_->has_decoding() || pace.MayPrefill(clock_->NowMs(), 0);
 }
 
 bool Prefill::AnswersCanWait() const {
   const bool has_more =
-      running_->unprefilled_tokens() > 0 || (context_->pool.has_free() && !queue_->empty());
-  return has_more && running_->has_decoding() && context_->pace->MayPrefill(context_->NowMs(), 0);
+      running_->unprefilled_tokens() > 0 || (slots_->pool.has_free() && !queue_->empty());
+  return has_more && running_->has_decoding() && accounts_->pace->MayPrefill(clock_->NowMs(), 0);
 }
 
 // A preempted answer whose state could not be restored continues as if it had never stopped: its
@@ -365,14 +366,14 @@ bool Prefill::AnswersCanWait() const {
 size_t Prefill::ChunksEnd(const RunningRequest& request) const {
   const size_t prompt_tokens = request.request.prompt.size();
   const bool complete = request.prefill_tokens.size() == prompt_tokens + request.answer.size();
-  const bool again = request.has_begun() && complete && context_->options.reuse != ReuseMode::kAny;
+  const bool again = request.has_begun() && complete && rules_->reuse() != ReuseMode::kAny;
   return again ? prompt_tokens : request.prefill_tokens.size();
 }
 
 Status Prefill::Compute(RunningRequest* request, const TokenRange& range, bool is_answer) {
   Slot& slot = SlotOf(*request);
   const TokenSpan tokens = request->prefill_tokens;
-  TraceSpan span(context_->options.trace, "prefill");
+  TraceSpan span = accounts_->trace.Span("prefill");
   const TokenSpan chunk = tokens.subspan(range.begin, range.end - range.begin);
   Status computed;
   if (IsMediaToken(chunk.front())) {
@@ -381,14 +382,14 @@ Status Prefill::Compute(RunningRequest* request, const TokenRange& range, bool i
     computed = is_answer ? slot.DecodeAnswered(tokens[range.begin])
                          : slot.Prefill(chunk, request->scores_prompt());
   }
-  context_->trace.EndChunk(&span, *request->slot, range);
+  accounts_->trace.EndChunk(&span, *request->slot, range);
   return computed;
 }
 
 Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
   const PromptMedium* const medium = NextMedium(*request);
   // Only prompts that were made of stored tokens come without their media.
-  if (medium == nullptr || context_->options.media == nullptr) {
+  if (medium == nullptr || options_.media == nullptr) {
     return Fail(ErrorCode::kUnavailable, "the prompt has a medium that is not at hand");
   }
   const auto rows = std::exchange(request->rows, nullptr);
@@ -404,17 +405,17 @@ Status Prefill::ComputeMedium(RunningRequest* request, TokenSpan tokens) {
 
 double Prefill::MsPerToken(const RunningRequest& request) const {
   return request.chunk_ms_per_token > 0 ? request.chunk_ms_per_token
-                                        : context_->restorer.prefill_ms_per_token();
+                                        : slots_->restorer.prefill_ms_per_token();
 }
 
 size_t Prefill::WantedTokens(const RunningRequest& request) const {
   const double ms_per_token = MsPerToken(request);
   if (!running_->has_decoding() || ms_per_token <= 0) return SIZE_MAX;
   // The load of the server must not show in the bits of these.
-  const bool has_grid = context_->engine->traits().grid_tokens > 0;
-  if (request.scores_prompt() || (context_->exact() && !has_grid)) return SIZE_MAX;
-  const double tokens = context_->pace->ChunkMsMax(context_->NowMs()) / ms_per_token;
-  if (tokens >= static_cast<double>(context_->engine->chunk_tokens_max())) return SIZE_MAX;
+  const bool has_grid = engine_->traits().grid_tokens > 0;
+  if (request.scores_prompt() || (rules_->exact() && !has_grid)) return SIZE_MAX;
+  const double tokens = accounts_->pace->ChunkMsMax(clock_->NowMs()) / ms_per_token;
+  if (tokens >= static_cast<double>(engine_->chunk_tokens_max())) return SIZE_MAX;
   return std::max(static_cast<size_t>(tokens), kUsualGridTokens);
 }
 
@@ -428,16 +429,16 @@ Prefill::Chunk Prefill::NextChunk(const RunningRequest& request) const {
 // They depend on the prompt alone and never on stored states, so that a conversation that was
 // interrupted is cut as one that was not.
 ChunkRules Prefill::RulesFor(const RunningRequest& request, const PromptCuts& cuts) const {
-  ChunkRules rules = context_->chunk_rules();
+  ChunkRules rules = rules_->chunk_rules();
   const PromptShape& shape = request.request.shape;
-  const bool live = context_->options.reuse == ReuseMode::kLive;
+  const bool live = rules_->reuse() == ReuseMode::kLive;
   // Other conversations resume at the system prefix's end.
   const size_t last = cuts.BoundaryAtOrBefore(shape.tokens);
   const bool needs_last = last != cuts.ForCheckpoint(shape.messages_end) ||
                           last <= cuts.ForCheckpoint(shape.header_end) || !shape.reply_follows;
   // Where the memory can be truncated anywhere, a later prompt that lacks the generation prompt
   // resumes inside the chunk.
-  const bool truncates = !context_->engine->traits().NeedsSnapshots();
+  const bool truncates = !engine_->traits().NeedsSnapshots();
   rules.passes_last_boundary = live && request.marks.empty() && (truncates || !needs_last);
   if (rules.turn_tokens_max == 0) return rules;
   const size_t begin = running_->slot_tokens(request);
@@ -453,14 +454,14 @@ ChunkRules Prefill::RulesFor(const RunningRequest& request, const PromptCuts& cu
 size_t Prefill::ChunkEnd(const RunningRequest& request, size_t begin, size_t chunks_end) const {
   const size_t stop = request.plan.empty() ? 0 : request.plan.front().position;
   const TokenSpan tokens = TokenSpan(request.prefill_tokens).first(chunks_end);
-  const Slot& slot = context_->pool.slot(*request.slot);
-  const PromptCuts cuts = context_->CutsOf(tokens);
+  const Slot& slot = slots_->pool.slot(*request.slot);
+  const PromptCuts cuts = rules_->CutsOf(tokens);
   ChunkRules rules = RulesFor(request, cuts);
   if (request.scores_prompt()) {
     // At least a step of the grid, so that the bits are those of any other prompt.
-    const size_t row_bytes = context_->engine->info().vocab_size * sizeof(float);
+    const size_t row_bytes = engine_->info().vocab_size * sizeof(float);
     const size_t rows = std::max(kLogitsBytesMax / std::max<size_t>(row_bytes, 1),
-                                 std::max<size_t>(context_->cuts.grid_tokens, 1));
+                                 std::max<size_t>(rules_->cuts().grid_tokens, 1));
     rules.chunk_tokens_max = std::min(rules.chunk_tokens_max, rows);
   }
   rules.wanted_tokens = WantedTokens(request);
@@ -474,22 +475,22 @@ void Prefill::ScoreChunk(RunningRequest* request, const TokenRange& range) const
   CHECK(range.begin <= scores.size());
   scores.resize(range.begin);
   for (size_t at = range.begin; at < range.end && at + 1 < prompt.size(); ++at) {
-    scores.push_back(FindLogprobs(*context_->engine, context_->engine->LogitsOf(at - range.begin),
-                                  prompt[at + 1], *request->request.params.prompt_logprobs));
+    scores.push_back(FindLogprobs(*engine_, engine_->LogitsOf(at - range.begin), prompt[at + 1],
+                                  *request->request.params.prompt_logprobs));
   }
 }
 
 void Prefill::ComputeChunk(RunningRequest* request, const Chunk& chunk) {
-  const double begin_ms = context_->NowMs();
+  const double begin_ms = clock_->NowMs();
   if (const Status computed = Compute(request, chunk.range, chunk.is_answer); !computed) {
     if (computed.error().code == ErrorCode::kNoSpace) return running_->PreemptForRoom(request);
     return running_->Fail(request, computed.error());
   }
   if (request->scores_prompt()) ScoreChunk(request, chunk.range);
   // A GPU may still be computing; the logits at the end wait for all of it.
-  const double ms = context_->NowMs() - begin_ms;
-  context_->CountDecode(running_->size());
-  OnComputed(request, chunk, ms, context_->engine->Logits());
+  const double ms = clock_->NowMs() - begin_ms;
+  accounts_->CountDecode(running_->size());
+  OnComputed(request, chunk, ms, engine_->Logits());
 }
 
 void Prefill::OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
@@ -499,9 +500,9 @@ void Prefill::OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
   request->prefill_ms += ms;
   if (tokens >= kMeasuredTokensMin) request->chunk_ms_per_token = ms / static_cast<double>(tokens);
   prefetcher_->OnPrefilled(tokens);
-  context_->offloader.CountBeside(tokens);
-  context_->shares.Charge(request->request.name_space, ms);
-  if (running_->has_decoding()) context_->pace->OnPrefill(ms);
+  slots_->offloader.CountBeside(tokens);
+  accounts_->shares.Charge(request->request.name_space, ms);
+  if (running_->has_decoding()) accounts_->pace->OnPrefill(ms);
   running_->answer_reporter().PushProgress(*request, running_->slot_tokens(*request));
   // A chunk that began off the grid passes those inside it.
   std::erase_if(request->plan, [end](const Placement& at) { return at.position < end; });
@@ -510,21 +511,21 @@ void Prefill::OnComputed(RunningRequest* request, const Chunk& chunk, double ms,
     return preload_.Finish(request);
   }
   if (end < request->prefill_tokens.size()) return;
-  context_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
+  slots_->restorer.ObservePrefill(end - request->prefill_begin_tokens, request->prefill_ms);
   FinishAndKeepEnd(request, logits);
 }
 
 void Prefill::FinishAndKeepEnd(RunningRequest* request, std::span<const float> logits) {
   // Logits of a scored prompt may have other last digits than a cold server's, so they are kept
   // only where the request has further answers.
-  const bool keeps_scored = request->request.answers > 1 && !context_->exact();
+  const bool keeps_scored = request->request.answers > 1 && !rules_->exact();
   const bool keeps_end = !request->has_begun() && (!request->scores_prompt() || keeps_scored);
   // An answer of one token ends with it, and whoever reads it may ask what is stored.
   const bool one_token = request->request.params.tokens_max <= 1;
   const size_t slot = *request->slot;
   const bool is_held = !one_token && group_.WaitsForOthers(*request);
-  if (keeps_end && (one_token || is_held)) context_->checkpoints.TakeEnd(slot, logits);
-  context_->trace.OnPrefilled(slot);
+  if (keeps_end && (one_token || is_held)) slots_->checkpoints.TakeEnd(slot, logits);
+  accounts_->trace.OnPrefilled(slot);
   if (is_held) {
     request->held_logits.assign(logits.begin(), logits.end());
     return;
@@ -533,13 +534,13 @@ void Prefill::FinishAndKeepEnd(RunningRequest* request, std::span<const float> l
   Finish(request, logits);
   // Other first tokens do not wait for the copy of the state. The request may have ended; the slot
   // and the logits stay as they are until the next step.
-  if (keeps_end && !one_token) context_->checkpoints.TakeEnd(slot, logits);
+  if (keeps_end && !one_token) slots_->checkpoints.TakeEnd(slot, logits);
 }
 
 void Prefill::TakeCheckpoint(RunningRequest* request) {
   const Placement& place = request->plan.front();
-  context_->checkpoints.Take(*request->slot, place.checkpoint_class,
-                             request->request.shape.turns.size());
+  slots_->checkpoints.Take(*request->slot, place.checkpoint_class,
+                           request->request.shape.turns.size());
   for (const ClientMark& mark : request->marks) {
     if (mark.position == place.position) KeepMark(request, mark);
   }
@@ -548,10 +549,11 @@ void Prefill::TakeCheckpoint(RunningRequest* request) {
 
 void Prefill::Finish(RunningRequest* request, std::span<const float> logits) {
   if (!request->has_begun()) {
-    request->first_token_ms = context_->NowMs();
-    request->cost.prompt_ms = request->first_token_ms - request->admitted_ms;
-    context_->stats.Update([&](SchedulerStats* stats) {
-      stats->first_token_times.AddMs(request->first_token_ms - request->submitted_ms);
+    request->times.first_token_ms = clock_->NowMs();
+    request->cost.prompt_ms = request->times.first_token_ms - request->times.admitted_ms;
+    accounts_->stats.Update([&](SchedulerStats* stats) {
+      stats->latencies.first_token.AddMs(request->times.first_token_ms -
+                                         request->times.submitted_ms);
     });
     running_->answer_reporter().PushPrompt(request);
     request->generation->MarkPromptPrefilled();

@@ -16,12 +16,17 @@
 #include <span>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "sched/context/prompt_rules.h"
+#include "sched/context/step_accounts.h"
 #include "sched/media/encoded_media.h"
 #include "sched/queue/request_queue.h"
 #include "sched/queue/running_requests.h"
 #include "sched/request/queue_order.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
 #include "sched/steps/decoder.h"
 #include "sched/steps/prefetcher.h"
 #include "sched/steps/preload.h"
@@ -29,17 +34,29 @@
 
 namespace cairn {
 
+struct PrefillOptions {
+  EncodedMedia* media = nullptr;       // see SchedulerOptions
+  bool keeps_earlier_answers = false;  // for drafts (AnswerStart)
+};
+
 class Prefill {
  public:
   // All must outlive this object.
-  Prefill(SchedulerContext* context, RequestQueue* queue, RunningRequests* running,
-          Decoder* decoder, Prefetcher* prefetcher)
-      : context_(context),
+  Prefill(Engine* engine, CheckpointCache* cache, const Clock* clock, ModelSlots* slots,
+          const PromptRules* rules, StepAccounts* accounts, const PrefillOptions& options,
+          RequestQueue* queue, RunningRequests* running, Decoder* decoder, Prefetcher* prefetcher)
+      : engine_(engine),
+        cache_(cache),
+        clock_(clock),
+        slots_(slots),
+        rules_(rules),
+        accounts_(accounts),
+        options_(options),
         queue_(queue),
         running_(running),
         decoder_(decoder),
         prefetcher_(prefetcher),
-        preload_(context, running),
+        preload_(cache, clock, &slots->pool, &slots->restorer, rules, running),
         group_(running) {}
 
   // Gives an admitted request its slot and restores as much of the prompt as possible without
@@ -134,9 +151,15 @@ class Prefill {
   void Finish(RunningRequest* request, std::span<const float> logits);
   // Keeps the log-probabilities of the prompt tokens that follow those of the chunk.
   void ScoreChunk(RunningRequest* request, const TokenRange& range) const;
-  Slot& SlotOf(const RunningRequest& request) { return context_->pool.slot(*request.slot); }
+  Slot& SlotOf(const RunningRequest& request) { return slots_->pool.slot(*request.slot); }
 
-  SchedulerContext* const context_;
+  Engine* const engine_;
+  CheckpointCache* const cache_;
+  const Clock* const clock_;
+  ModelSlots* const slots_;
+  const PromptRules* const rules_;
+  StepAccounts* const accounts_;
+  const PrefillOptions options_;
   RequestQueue* const queue_;
   RunningRequests* const running_;
   Decoder* const decoder_;

@@ -1,7 +1,6 @@
 // The part of Prefill that computes chunks of several prompts at once.
 
 #include <algorithm>
-#include <deque>
 #include <iterator>
 #include <map>
 #include <vector>
@@ -19,11 +18,11 @@ std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
     std::span<RunningRequest* const> in_order) const {
   RunningRequest& first = *in_order.front();
   const PlannedChunk planned = {&first, NextChunk(first)};
-  const MemoryTraits& traits = context_->engine->traits();
+  const MemoryTraits& traits = engine_->traits();
   // Neighbours change the last bits, which `exact` promises to keep.
   const auto may_share = [&](const PlannedChunk& of) {
     const RunningRequest& request = *of.request;
-    return traits.chunks_together && !context_->exact() && group_.Has(request) &&
+    return traits.chunks_together && !rules_->exact() && group_.Has(request) &&
            !of.chunk.is_answer && !request.scores_prompt() && !request.has_placeholder &&
            !IsMediaToken(request.prefill_tokens[of.chunk.range.begin]);
   };
@@ -39,9 +38,9 @@ std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
   }
   const auto at_first = by_slot.find(*first.slot);
   const double ms_per_token = MsPerToken(first);
-  auto tokens_max = static_cast<double>(context_->engine->chunk_tokens_max());
+  auto tokens_max = static_cast<double>(engine_->chunk_tokens_max());
   if (running_->has_decoding() && ms_per_token > 0) {
-    tokens_max = std::min(tokens_max, context_->pace->ChunkMsMax(context_->NowMs()) / ms_per_token);
+    tokens_max = std::min(tokens_max, accounts_->pace->ChunkMsMax(clock_->NowMs()) / ms_per_token);
   }
   size_t tokens = planned.tokens();
   std::vector<PlannedChunk> chunks = {planned};
@@ -73,25 +72,26 @@ void Prefill::ComputeTogether(const std::vector<PlannedChunk>& chunks) {
         {&SlotOf(*planned.request), prompt.subspan(planned.chunk.range.begin, planned.tokens())});
     tokens += planned.tokens();
   }
-  std::deque<TraceSpan> spans;
-  for (size_t i = 0; i < chunks.size(); ++i) spans.emplace_back(context_->options.trace, "prefill");
-  const double begin_ms = context_->NowMs();
-  const Status computed = PrefillTogether(context_->engine, parts);
+  TraceSpan span = accounts_->trace.Span("prefill");
+  const double begin_ms = clock_->NowMs();
+  const Status computed = PrefillTogether(engine_, parts);
   if (!computed && computed.error().code == ErrorCode::kNoSpace) {
-    for (TraceSpan& span : spans) span.Drop();
+    span.Drop();
     return ComputeChunk(chunks.front().request, chunks.front().chunk);
   }
-  const double ms_per_token = (context_->NowMs() - begin_ms) / static_cast<double>(tokens);
-  context_->CountDecode(running_->size());
+  const double ms_per_token = (clock_->NowMs() - begin_ms) / static_cast<double>(tokens);
+  accounts_->CountDecode(running_->size());
   size_t end = 0;
-  for (size_t i = 0; i < chunks.size(); ++i) {
-    const PlannedChunk& planned = chunks[i];
-    context_->trace.EndChunk(&spans[i], *planned.request->slot, planned.chunk.range);
+  for (const PlannedChunk& planned : chunks) {
+    accounts_->trace.AddChunk(span, *planned.request->slot, planned.chunk.range);
+  }
+  span.Drop();
+  for (const PlannedChunk& planned : chunks) {
     end += planned.tokens();
     if (computed) {
       OnComputed(planned.request, planned.chunk,
                  ms_per_token * static_cast<double>(planned.tokens()),
-                 context_->engine->LogitsOf(end - 1));
+                 engine_->LogitsOf(end - 1));
     } else {
       running_->Fail(planned.request, computed.error());
     }

@@ -20,17 +20,27 @@
 
 #include <cstddef>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "cache/checkpoint_cache.h"
+#include "sched/context/prompt_rules.h"
 #include "sched/queue/running_requests.h"
 #include "sched/request/request_state.h"
+#include "sched/slots/restorer.h"
+#include "sched/slots/slot_pool.h"
 
 namespace cairn {
 
 class Preload {
  public:
-  // Both must outlive this object.
-  Preload(SchedulerContext* context, RunningRequests* running)
-      : context_(context), running_(running) {}
+  // All must outlive this object.
+  Preload(const CheckpointCache* cache, const Clock* clock, const SlotPool* pool,
+          Restorer* restorer, const PromptRules* rules, RunningRequests* running)
+      : cache_(cache),
+        clock_(clock),
+        pool_(pool),
+        restorer_(restorer),
+        rules_(rules),
+        running_(running) {}
 
   // Called before the request gets its slot. Returns true if the path is at hand and the request
   // has ended.
@@ -45,7 +55,11 @@ class Preload {
   // Determines whether the path ends in a placeholder, and the class of its checkpoint.
   void FindCheckpoint(RunningRequest* request);
 
-  SchedulerContext* const context_;
+  const CheckpointCache* const cache_;
+  const Clock* const clock_;
+  const SlotPool* const pool_;
+  Restorer* const restorer_;
+  const PromptRules* const rules_;
   RunningRequests* const running_;
 };
 

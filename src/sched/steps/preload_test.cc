@@ -172,7 +172,7 @@ struct Life {
   }
   static SchedulerOptions Options(LineageId first_lineage) {
     SchedulerOptions options;
-    options.first_lineage = first_lineage;
+    options.slots.first_lineage = first_lineage;
     return options;
   }
   Bench::Answer Run(GenerationRequest request) {

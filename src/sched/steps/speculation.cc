@@ -12,6 +12,77 @@ namespace cairn {
 
 namespace {
 
+// Where no larger decode was measured, each further token is taken to cost this share of the
+// largest measured one: less than on any backend, so that it is measured.
+constexpr double kUntriedShare = 0.02;
+
+// A draft must promise so much more speed than none: less is within what measurements are off by.
+constexpr double kLeastGain = 1.03;
+
+// A decode that other work delayed says little, one that was fast says much.
+constexpr double kSlowerShare = 0.1;
+constexpr double kFasterShare = 0.5;
+
+}  // namespace
+
+void DecodeCosts::Add(size_t tokens, double ms) {
+  if (tokens >= costs_.size()) costs_.resize(tokens + 1);
+  Cost& cost = costs_[tokens];
+  ++cost.count;
+  if (cost.count <= 2) {
+    cost.ms = ms;
+    return;
+  }
+  cost.ms += (ms - cost.ms) * (ms > cost.ms ? kSlowerShare : kFasterShare);
+}
+
+double DecodeCosts::Of(size_t tokens) const {
+  size_t below = std::min(tokens, costs_.empty() ? 0 : costs_.size() - 1);
+  while (below > 0 && !IsKnown(costs_[below])) --below;
+  if (below == tokens && below > 0) return costs_[below].ms;
+  size_t above = tokens;
+  while (above < costs_.size() && !IsKnown(costs_[above])) ++above;
+  const bool has_above = above < costs_.size();
+  if (below == 0) return has_above ? costs_[above].ms : 0;
+  const double from = costs_[below].ms;
+  const auto steps = static_cast<double>(tokens - below);
+  if (!has_above) return from * (1 + kUntriedShare * steps);
+  return from + (costs_[above].ms - from) * steps / static_cast<double>(above - below);
+}
+
+double ExpectedGain(double accepted, size_t tokens) {
+  double gain = 0;
+  double chance = 1;
+  for (size_t i = 0; i < tokens; ++i) {
+    chance *= accepted;
+    gain += chance;
+  }
+  return gain;
+}
+
+size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, double accepted,
+                       const DraftCost& draft, size_t tokens_max) {
+  const double plain_ms = costs.Of(decode.tokens);
+  if (plain_ms <= 0) return 0;
+  size_t best = 0;
+  double best_speed = kLeastGain * decode.gained / plain_ms;
+  double chance = 1;
+  double gained = decode.gained;
+  for (size_t length = 1; length <= tokens_max; ++length) {
+    chance *= accepted;
+    gained += chance;
+    const double snapshot_ms = length > draft.rollback_tokens ? draft.snapshot_ms : 0;
+    const double draft_ms = snapshot_ms + draft.ms_per_token * static_cast<double>(length);
+    const double speed = gained / (costs.Of(decode.tokens + length) + draft_ms);
+    if (speed <= best_speed) continue;
+    best = length;
+    best_speed = speed;
+  }
+  return best;
+}
+
+namespace {
+
 // How much one draft changes the acceptance that later answers expect of its source, and how much
 // one that was not worth verifying gives back, so that the source is tried again in another kind of
 // text.
@@ -41,48 +112,47 @@ class MtpDrafter final : public Drafter {
 
 AnswerDrafts Speculation::Begin(NamespaceId name_space, Tokens earlier_answer) {
   std::vector<std::unique_ptr<Drafter>> drafters;
-  const bool has_heads = context_->options.drafts.mtp && context_->engine->mtp_heads() != nullptr;
+  const bool has_heads = options_.mtp && engine_->mtp_heads() != nullptr;
   const bool heads_guess_well = expected_[static_cast<size_t>(DraftSource::kMtp)] >=
                                 ExpectedAcceptance(DraftSource::kShortNgram);
   const bool has_model = (has_heads && heads_guess_well) || draft_model_ != nullptr;
-  if (const DrafterFactory make = context_->options.drafts.make; make != nullptr) {
+  if (const DrafterFactory make = options_.make; make != nullptr) {
     drafters.push_back(make({std::move(earlier_answer), stored_texts_.Of(name_space), has_model}));
   }
   if (has_heads) {
-    drafters.push_back(std::make_unique<MtpDrafter>(context_->engine->context_tokens()));
+    drafters.push_back(std::make_unique<MtpDrafter>(engine_->context_tokens()));
   }
   if (draft_model_ != nullptr) drafters.push_back(draft_model_->MakeDrafter(name_space));
   return AnswerDrafts(std::move(drafters), expected_);
 }
 
 Draft Speculation::Propose(RunningRequest* request, PlannedDecode* decode) {
-  const DraftOptions& options = context_->options.drafts;
-  const TokenSpan text = context_->pool.slot(*request->slot).tokens();
+  const TokenSpan text = pool_->slot(*request->slot).tokens();
   // The token after the draft's last needs a place in the context too, and one token at least is
   // sampled after the draft.
-  const size_t context_left = context_->engine->context_tokens() - text.size() - 1;
+  const size_t context_left = engine_->context_tokens() - text.size() - 1;
   const size_t answer_left = request->request.params.tokens_max - request->cost.generated_tokens;
-  const size_t batch_left = context_->engine->chunk_tokens_max() - decode->tokens;
+  const size_t batch_left = engine_->chunk_tokens_max() - decode->tokens;
   const size_t most =
-      std::min({options.tokens_max, batch_left, std::max<size_t>(context_left, 1) - 1,
+      std::min({options_.tokens_max, batch_left, std::max<size_t>(context_left, 1) - 1,
                 std::max<size_t>(answer_left, 1) - 1});
   AnswerDrafts* const drafts = &request->drafts;
   const auto length_of = [&](DraftSource source, size_t tokens) -> size_t {
     size_t length = std::min(tokens, most);
-    if (options.adapts) {
-      DraftCost cost{snapshot_ms_, context_->engine->traits().rollback_tokens, 0};
+    if (options_.adapts) {
+      DraftCost cost{snapshot_ms_, engine_->traits().rollback_tokens, 0};
       if (source == DraftSource::kDraftModel) cost.ms_per_token = draft_model_->ms_per_token();
       if (source == DraftSource::kMtp) cost.ms_per_token = mtp_speed_.ms_per_token();
       length = BestDraftLength(costs_, *decode, drafts->accepted(source), cost, length);
     }
-    if (length > 0 && length >= options.tokens_min) return length;
+    if (length > 0 && length >= options_.tokens_min) return length;
     drafts->OnSkipped(source);
     Expect(source, ExpectedAcceptance(source), kForgottenShare);
     if (source == DraftSource::kMtp) mtp_speed_.OnSkipped();
     return 0;
   };
   Draft draft = drafts->Propose({text, *request->next}, length_of);
-  if (draft.size() == 0 || draft.size() < options.tokens_min) return {};
+  if (draft.size() == 0 || draft.size() < options_.tokens_min) return {};
   decode->tokens += draft.size();
   decode->gained += ExpectedGain(drafts->accepted(draft.source), draft.size());
   return draft;
@@ -93,36 +163,36 @@ void Speculation::AskHeads(std::span<const ProposedDraft> drafts) {
   std::vector<Draft*> asked;
   for (const auto& [request, draft] : drafts) {
     if (draft->asked == 0) continue;
-    wishes.push_back({context_->pool.slot(*request->slot).seq(), *request->next, draft->asked});
+    wishes.push_back({pool_->slot(*request->slot).seq(), *request->next, draft->asked});
     asked.push_back(draft);
     draft->asked = 0;
   }
-  MtpHeads* const heads = context_->engine->mtp_heads();
+  MtpHeads* const heads = engine_->mtp_heads();
   if (wishes.empty() || heads == nullptr) return;
-  const double begin_ms = context_->NowMs();
-  std::vector<Tokens> drafted = heads->DraftEach(wishes, context_->options.drafts.mtp_p_min);
+  const double begin_ms = clock_->NowMs();
+  std::vector<Tokens> drafted = heads->DraftEach(wishes, options_.mtp_p_min);
   size_t tokens = 0;
   for (size_t i = 0; i < asked.size(); ++i) {
     tokens += drafted[i].size();
-    if (drafted[i].size() >= context_->options.drafts.tokens_min) {
+    if (drafted[i].size() >= options_.tokens_min) {
       asked[i]->tokens = std::move(drafted[i]);
     }
   }
-  mtp_speed_.OnDrafted(tokens, context_->NowMs() - begin_ms);
+  mtp_speed_.OnDrafted(tokens, clock_->NowMs() - begin_ms);
 }
 
 Result<Bytes> Speculation::Prepare(Slot* slot, size_t tokens) {
-  if (tokens <= context_->engine->traits().rollback_tokens) return Bytes();
-  const double begin_ms = context_->NowMs();
+  if (tokens <= engine_->traits().rollback_tokens) return Bytes();
+  const double begin_ms = clock_->NowMs();
   auto snapshot = slot->TakeSnapshot();
-  snapshot_ms_ += (context_->NowMs() - begin_ms - snapshot_ms_) * kNewMeasureShare;
+  snapshot_ms_ += (clock_->NowMs() - begin_ms - snapshot_ms_) * kNewMeasureShare;
   return snapshot;
 }
 
 Status Speculation::RollBack(Slot* slot, size_t accepted, const Bytes& snapshot) {
-  const double begin_ms = context_->NowMs();
+  const double begin_ms = clock_->NowMs();
   const Status rolled = slot->RollBack(accepted + 1, snapshot);
-  if (!snapshot.empty()) snapshot_ms_ += (context_->NowMs() - begin_ms) * kNewMeasureShare;
+  if (!snapshot.empty()) snapshot_ms_ += (clock_->NowMs() - begin_ms) * kNewMeasureShare;
   return rolled;
 }
 
@@ -149,7 +219,7 @@ void Speculation::OnVerified(RunningRequest* request, const Draft& draft, size_t
   request->drafts.OnVerified(draft.source, tokens, accepted);
   request->cost.drafted_tokens += tokens;
   request->cost.accepted_tokens += accepted;
-  context_->stats.Update([&](SchedulerStats* stats) {
+  stats_->Update([&](SchedulerStats* stats) {
     DraftStats& of_source = stats->drafts[static_cast<size_t>(draft.source)];
     of_source.drafted_tokens += tokens;
     of_source.accepted_tokens += accepted;

@@ -22,17 +22,69 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/provenance.h"
 #include "base/tokens.h"
-#include "sched/context/scheduler_context.h"
+#include "engine/engine.h"
+#include "sched/context/scheduler_stats.h"
 #include "sched/draft/drafter.h"
-#include "sched/draft/stored_text.h"
+#include "sched/draft/ngram_index.h"
 #include "sched/request/request_state.h"
 #include "sched/slots/slot_pool.h"
-#include "sched/steps/decode_costs.h"
 #include "sched/steps/draft_model.h"
 
 namespace cairn {
+
+// DecodeCosts: the measured time of a decode by its number of tokens, and the length of draft that
+// gives the most tokens for it.
+//
+//   tokens of an answer for k drafted ones, each accepted with probability p if those before it
+//   were:
+//     1 + p + p^2 + … + p^k
+//
+// On a GPU a few more tokens cost almost nothing. On a CPU each may cost as much as the first, and
+// then no draft pays.
+//
+// Pure; one thread at a time.
+class DecodeCosts {
+ public:
+  // Records the time of a decode of `tokens` tokens.
+  void Add(size_t tokens, double ms);
+  // Returns the expected time. Where larger decodes were not measured, they are taken for cheap, so
+  // that they are tried. 0 if nothing was measured.
+  double Of(size_t tokens) const;
+
+ private:
+  struct Cost {
+    uint64_t count = 0;
+    double ms = 0;
+  };
+  // Whether the time is known. The first decode of a size is slow, because libllama builds its
+  // graph.
+  static bool IsKnown(const Cost& cost) { return cost.count > 1; }
+
+  std::vector<Cost> costs_;  // by tokens
+};
+
+// A decode as it is planned so far: its tokens, and how many of them answers are expected to gain.
+struct PlannedDecode {
+  size_t tokens = 0;
+  double gained = 0;
+};
+
+// The time that a draft takes beside its verification.
+struct DraftCost {
+  double snapshot_ms = 0;  // of a draft longer than rollback_tokens
+  size_t rollback_tokens = 0;
+  double ms_per_token = 0;  // of drafting
+};
+
+// Returns how many of at most `tokens_max` drafted tokens to add to the decode, of which each is
+// accepted with probability `accepted` if those before it were.
+size_t BestDraftLength(const DecodeCosts& costs, const PlannedDecode& decode, double accepted,
+                       const DraftCost& draft, size_t tokens_max);
+// The tokens that an answer is expected to gain by a draft of `tokens`.
+double ExpectedGain(double accepted, size_t tokens);
 
 // StoredTexts: makes a namespace's StoredText from its prefix cache and the slots, and again after
 // two seconds.
@@ -81,9 +133,16 @@ struct ProposedDraft {
 
 class Speculation {
  public:
-  // Both must outlive this object. `draft_model`: nullptr if there is none.
-  Speculation(SchedulerContext* context, DraftModel* draft_model)
-      : context_(context), draft_model_(draft_model), stored_texts_(&context->pool) {}
+  // All must outlive this object. `draft_model`: nullptr if there is none.
+  Speculation(Engine* engine, const Clock* clock, const SlotPool* pool, StatsBoard* stats,
+              const DraftOptions& options, DraftModel* draft_model)
+      : engine_(engine),
+        clock_(clock),
+        pool_(pool),
+        stats_(stats),
+        options_(options),
+        draft_model_(draft_model),
+        stored_texts_(pool) {}
 
   // Makes the drafters of an answer whose prompt is computed. `earlier_answer`: see AnswerStart.
   AnswerDrafts Begin(NamespaceId name_space, Tokens earlier_answer);
@@ -106,7 +165,11 @@ class Speculation {
  private:
   void Expect(DraftSource source, double seen, double share);
 
-  SchedulerContext* const context_;
+  Engine* const engine_;
+  const Clock* const clock_;
+  const SlotPool* const pool_;
+  StatsBoard* const stats_;
+  const DraftOptions options_;
   DraftModel* const draft_model_;
   StoredTexts stored_texts_;
   DecodeCosts costs_;

@@ -54,8 +54,8 @@ TEST_F(MemoryTest, TheCacheHoldsLessWhileItIsShortAndAllOfItAfterwards) {
   bench.clock.Advance(1000);
   bench.scheduler.Step();
   SchedulerStats stats = bench.scheduler.stats();
-  EXPECT_EQ(stats.sheddings, 1u);
-  EXPECT_EQ(stats.shed_bytes, held);
+  EXPECT_EQ(stats.memory.sheddings, 1u);
+  EXPECT_EQ(stats.memory.shed_bytes, held);
   EXPECT_EQ(stats.cache.bytes, 0u);
   EXPECT_LT(stats.cache.bytes_max, kAsked);
   EXPECT_EQ(memory_.given_back, 1);
@@ -73,7 +73,7 @@ TEST_F(MemoryTest, TheCacheHoldsLessWhileItIsShortAndAllOfItAfterwards) {
   bench.scheduler.Step();
   stats = bench.scheduler.stats();
   EXPECT_EQ(stats.cache.bytes_max, kAsked);
-  EXPECT_EQ(stats.sheddings, 1u);
+  EXPECT_EQ(stats.memory.sheddings, 1u);
   ASSERT_EQ(log_.size(), 2u);
   EXPECT_NE(log_[1].find("memory is no longer short"), std::string::npos) << log_[1];
   bench.Run(Bench::Request(Text(500)));
@@ -109,10 +109,10 @@ TEST_F(MemoryTest, IsLookedAtFourTimesASecondAtMost) {
   memory_.refused = true;
   bench.clock.Advance(100);
   bench.scheduler.Step();
-  EXPECT_EQ(bench.scheduler.stats().sheddings, 0u);
+  EXPECT_EQ(bench.scheduler.stats().memory.sheddings, 0u);
   bench.clock.Advance(150);
   bench.scheduler.Step();
-  EXPECT_EQ(bench.scheduler.stats().sheddings, 1u);
+  EXPECT_EQ(bench.scheduler.stats().memory.sheddings, 1u);
   EXPECT_NE(log_[0].find("an allocation failed"), std::string::npos) << log_[0];
 }
 
@@ -177,7 +177,7 @@ TEST(NoMemory, FailsWhatIsAtWorkAndGoesOn) {
   const std::string text = end_of(again->get()).second;
   scheduler.Stop();
   context.join();
-  EXPECT_EQ(scheduler.stats().memory_failures, 1u);
+  EXPECT_EQ(scheduler.stats().memory.failures, 1u);
   Bench plain;
   EXPECT_EQ(text, plain.Run(Bench::Request(Text(900))).text);
 }

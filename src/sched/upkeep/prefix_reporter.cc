@@ -21,11 +21,15 @@ Tokens TokensAfter(const SegmentIndex::Segment& segment, size_t begin) {
 
 }  // namespace
 
-PrefixReporter::PrefixReporter(SchedulerContext* context)
-    : context_(context),
-      table_(context->cache->objects()),
-      watcher_(context->options.prefixes),
-      slot_tokens_(context->pool.size()) {
+PrefixReporter::PrefixReporter(const Model* model, CheckpointCache* cache, const Clock* clock,
+                               SlotPool* pool, bool exact, PrefixWatcher* watcher)
+    : model_(model),
+      table_(cache->objects()),
+      clock_(clock),
+      pool_(pool),
+      exact_(exact),
+      watcher_(watcher),
+      slot_tokens_(pool->size()) {
   if (watcher_ == nullptr) return;
   ObjectChanges& changes = table_->changes();
   changes.Begin();
@@ -36,7 +40,7 @@ PrefixReporter::PrefixReporter(SchedulerContext* context)
 
 void PrefixReporter::StepWhileBusy() {
   if (watcher_ == nullptr) return;
-  const double now_ms = context_->NowMs();
+  const double now_ms = clock_->NowMs();
   if (now_ms < reported_ms_ + kIntervalMs) return;
   reported_ms_ = now_ms;
   Report();
@@ -51,7 +55,7 @@ void PrefixReporter::Report() {
 }
 
 bool PrefixReporter::MayReuse() const {
-  return context_->engine->traits().grid_tokens > 0 || !context_->exact();
+  return model_->traits().grid_tokens > 0 || !exact_;
 }
 
 void PrefixReporter::ReportCache(Changes* changes) {
@@ -93,7 +97,7 @@ void PrefixReporter::ReportPart(PrefixChange change, bool is_segment, const Fill
 }
 
 void PrefixReporter::ReportSegment(const SegmentIndex::Segment& segment, Changes* changes) {
-  if (!context_->engine->traits().segments) return;
+  if (!model_->traits().segments) return;
   PrefixChange change;
   change.part = segment.id;
   change.tier = TierOf(segment.id);
@@ -105,7 +109,7 @@ void PrefixReporter::ReportSegment(const SegmentIndex::Segment& segment, Changes
         put->tokens = TokensAfter(segment, segment.range.begin);
         put->needs_base = segment.parent != 0;
         // Off the grid, the checkpoint at its end is what prompts resume from.
-        put->resumable = !context_->engine->traits().NeedsSnapshots() && segment.range.lineage == 0;
+        put->resumable = !model_->traits().NeedsSnapshots() && segment.range.lineage == 0;
       },
       changes);
 }
@@ -126,9 +130,9 @@ void PrefixReporter::ReportFullState(const FullState& whole, Changes* changes) {
 }
 
 void PrefixReporter::ReportCheckpoint(const CheckpointEntry& entry, Changes* changes) {
-  const MemoryTraits& traits = context_->engine->traits();
+  const MemoryTraits& traits = model_->traits();
   const Checkpoint& checkpoint = entry.checkpoint;
-  const bool may_use = !context_->exact() || checkpoint.on_grid() || checkpoint.cold_end;
+  const bool may_use = !exact_ || checkpoint.on_grid() || checkpoint.cold_end;
   PrefixChange change;
   change.part = checkpoint.id;
   change.tier = TierOf(checkpoint.id);
@@ -179,7 +183,7 @@ void PrefixReporter::ReportGone(std::vector<uint64_t> ids, Changes* changes) {
 }
 
 void PrefixReporter::ReportSlot(size_t index, Changes* changes) {
-  Slot& slot = context_->pool.slot(index);
+  Slot& slot = pool_->slot(index);
   size_t& known = slot_tokens_[index];
   const size_t tokens = ResumableTokens(slot.tokens().size(), slot.provenance());
   const size_t kept = std::min({slot.TakeUnchanged(), known, tokens});
@@ -206,7 +210,7 @@ PrefixTier PrefixReporter::TierOf(uint64_t id) const {
 }
 
 size_t PrefixReporter::ResumableTokens(size_t tokens, const Provenance& provenance) const {
-  return context_->exact() ? std::min(tokens, provenance.clean) : tokens;
+  return exact_ ? std::min(tokens, provenance.clean) : tokens;
 }
 
 }  // namespace cairn

@@ -21,7 +21,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sched/context/scheduler_context.h"
+#include "base/clock.h"
+#include "base/provenance.h"
+#include "cache/checkpoint_cache.h"
+#include "engine/engine.h"
+#include "sched/slots/slot_pool.h"
 #include "tree/prefix_change.h"
 
 namespace cairn {
@@ -31,8 +35,9 @@ class PrefixReporter {
   // How often a busy thread reports.
   static constexpr double kIntervalMs = 50;
 
-  // `context` must outlive this object. Does nothing if its options name no watcher.
-  explicit PrefixReporter(SchedulerContext* context);
+  // All must outlive this object. `exact`: see ReuseMode. Does nothing if there is no `watcher`.
+  PrefixReporter(const Model* model, CheckpointCache* cache, const Clock* clock, SlotPool* pool,
+                 bool exact, PrefixWatcher* watcher);
 
   // Reports if the last time is long enough ago.
   void StepWhileBusy();
@@ -64,8 +69,11 @@ class PrefixReporter {
   // The number of first tokens of a sequence from which prompts may resume.
   size_t ResumableTokens(size_t tokens, const Provenance& provenance) const;
 
-  SchedulerContext* const context_;
+  const Model* const model_;
   ObjectTable* const table_;
+  const Clock* const clock_;
+  SlotPool* const pool_;
+  const bool exact_;
   PrefixWatcher* const watcher_;
   std::unordered_map<uint64_t, Known> known_;
   std::vector<size_t> slot_tokens_;  // that the watcher knows

@@ -285,7 +285,7 @@ TEST(RemoteServers, ThreadsGoOnAfterCallsThatThrow) {
   for (const char letter : {'H', 'J'}) {
     auto generation = scheduler.Submit(Request(Text(2000, letter)));
     ASSERT_TRUE(generation);
-    while (scheduler.Step() || scheduler.stats().waiting > 0) {
+    while (scheduler.Step() || scheduler.stats().open.waiting > 0) {
     }
     EXPECT_EQ(Bench::Collect(generation->get()).end.cost.prefill_tokens(), 2000U);
   }
@@ -327,10 +327,10 @@ TEST(RemoteServers, ContextThreadNeverWaitsForACall) {
   while (scheduler.Step()) {
   }
   EXPECT_EQ(Bench::Collect(passes->get()).end.cost.prefill_tokens(), 100U);
-  EXPECT_EQ(scheduler.stats().waiting, 1U);
-  EXPECT_EQ(scheduler.stats().fetching, 1U);
+  EXPECT_EQ(scheduler.stats().open.waiting, 1U);
+  EXPECT_EQ(scheduler.stats().open.fetching, 1U);
   release.set_value();
-  while (scheduler.stats().waiting > 0 || scheduler.stats().running > 0) scheduler.Step();
+  while (scheduler.stats().open.waiting > 0 || scheduler.stats().open.running > 0) scheduler.Step();
   EXPECT_EQ(Bench::Collect(waits->get()).end.cost.prefill_tokens(), 2000U);
 }
 

@@ -34,7 +34,7 @@ std::string Listed(const std::vector<std::pair<std::string, std::string>>& value
 
 // Sequences that share one buffer change the last bits of one another, and with a stream each, full
 // states have another layout. A single sequence is alone either way.
-std::string Sequences(const LlamaOptions& options) {
+std::string SlotLayout(const LlamaOptions& options) {
   if (options.slots == 1) return "one";
   return options.unified ? "in one buffer" : std::to_string(options.slots) + " streams";
 }
@@ -68,12 +68,10 @@ void AppendPlaces(const LlamaOptions& options, StateFacts* facts) {
 
 StateFacts FactsOf(const LlamaOptions& options) {
   const size_t chunk_tokens = std::min(options.ubatch_tokens, options.batch_tokens);
-  StateFacts facts = {{"cache_type_k", options.cache_type_k},
-                      {"cache_type_v", options.cache_type_v},
-                      {"flash_attention", options.flash_attention},
-                      {"swa_full", YesOrNo(options.swa_full)},
-                      {"sequences", Sequences(options)},
-                      {"piece_tokens", std::to_string(chunk_tokens)}};
+  StateFacts facts = {
+      {"cache_type_k", options.cache_type_k},       {"cache_type_v", options.cache_type_v},
+      {"flash_attention", options.flash_attention}, {"swa_full", YesOrNo(options.swa_full)},
+      {"sequences", SlotLayout(options)},           {"piece_tokens", std::to_string(chunk_tokens)}};
   AppendRope(options, &facts);
   AppendPlaces(options, &facts);
   // Without them the facts are those of earlier versions, and so are the states on disk.

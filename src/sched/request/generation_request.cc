@@ -1,4 +1,4 @@
-#include "sched/request/prompt_too_long.h"
+#include "sched/request/generation_request.h"
 
 namespace cairn {
 

@@ -1,4 +1,4 @@
-#include "sched/request/in_flight.h"
+#include "sched/queue/prefix_waits.h"
 
 #include <gtest/gtest.h>
 
@@ -117,7 +117,7 @@ TEST(InFlight, AReaderThatIsPastTheCommonPartIsNotWaitedFor) {
   bench.scheduler.Step();
   auto late = *bench.scheduler.Submit(AgentOf('b', 200));
   bench.scheduler.Step();
-  EXPECT_EQ(bench.scheduler.stats().running, 2u);
+  EXPECT_EQ(bench.scheduler.stats().open.running, 2u);
   EXPECT_EQ(bench.scheduler.stats().waited_for_prefix, 0u);
 }
 
@@ -135,7 +135,7 @@ TEST(InFlight, WhatTheCacheHasAlreadyIsNotWaitedFor) {
   auto other = *bench.scheduler.Submit(AgentOf('b', 1000));
   bench.scheduler.Step();
   EXPECT_EQ(bench.scheduler.stats().waited_for_prefix, 0u);
-  EXPECT_EQ(bench.scheduler.stats().running, 2u);
+  EXPECT_EQ(bench.scheduler.stats().open.running, 2u);
 }
 
 TEST(InFlight, WhenTheReaderIsCancelledOneOfThoseWaitingReads) {
@@ -175,11 +175,11 @@ TEST(InFlight, WhoWaitsAndIsCancelledLeavesAtOnce) {
   auto reader = *bench.scheduler.Submit(AgentOf('a', 3000));
   auto waiter = *bench.scheduler.Submit(AgentOf('b', 3000));
   for (int step = 0; step < 2; ++step) bench.scheduler.Step();
-  EXPECT_EQ(bench.scheduler.stats().waiting, 1u);
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 1u);
   waiter->Cancel();
   bench.scheduler.Step();
   EXPECT_EQ(Bench::Collect(waiter.get()).end.reason, FinishReason::kCancelled);
-  EXPECT_EQ(bench.scheduler.stats().running, 1u);
+  EXPECT_EQ(bench.scheduler.stats().open.running, 1u);
 }
 
 TEST(InFlight, ClientsWithOtherKeysReadForThemselves) {
@@ -234,12 +234,12 @@ TEST(InFlight, OthersPassThoseThatWaitButLeaveThemASlot) {
   asked.push_back(*bench.scheduler.Submit(Bench::Request(Text(3400, 'z'), 600)));
   for (int step = 0; step < 5; ++step) bench.scheduler.Step();
   // The reader, and one that passed; the last slot is reserved for the request that waits.
-  EXPECT_EQ(bench.scheduler.stats().running, 2u);
-  EXPECT_EQ(bench.scheduler.stats().waiting, 2u);
+  EXPECT_EQ(bench.scheduler.stats().open.running, 2u);
+  EXPECT_EQ(bench.scheduler.stats().open.waiting, 2u);
   while (Bench::Collect(asked[1].get()).end.kind != GenerationEvent::Kind::kDone) {
     bench.scheduler.Step();
   }
-  EXPECT_GE(bench.scheduler.stats().waiting + bench.scheduler.stats().running, 2u);
+  EXPECT_GE(bench.scheduler.stats().open.waiting + bench.scheduler.stats().open.running, 2u);
 }
 
 TEST(InFlight, ASlotThatIsWishedForIsNotTakenMeanwhile) {

@@ -1,4 +1,4 @@
-#include "sched/context/scheduler_context.h"
+#include "sched/context/step_accounts.h"
 
 #include <gtest/gtest.h>
 
