@@ -90,8 +90,7 @@ void Prefill::ComputeTogether(const std::vector<PlannedChunk>& chunks) {
     end += planned.tokens();
     if (computed) {
       OnComputed(planned.request, planned.chunk,
-                 ms_per_token * static_cast<double>(planned.tokens()),
-                 engine_->LogitsOf(end - 1));
+                 ms_per_token * static_cast<double>(planned.tokens()), engine_->LogitsOf(end - 1));
     } else {
       running_->Fail(planned.request, computed.error());
     }
