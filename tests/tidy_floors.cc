@@ -49,6 +49,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
        {"media", "draft", "answer", "request", "slots", "context", "queue", "upkeep", "steps",
         "."}},
       {"store", {".", "codec", "disk", "folder"}},
+      {"trace", {".", "replay"}},
   };
   return floors;
 }

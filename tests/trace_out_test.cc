@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "lab/sim/simulator.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 #include "served.h"
 
 namespace cairn {
