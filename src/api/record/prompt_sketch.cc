@@ -74,9 +74,9 @@ class Walk {
     match.messages = i;
     if (i == 0) return match;
     // The answer to the earlier prompt was generated behind it.
-    const bool continues = dropped_ + i == earlier_.messages.size() && i < now_.messages.size() &&
-                           now_.messages[i].role == Role::kAssistant;
-    match.tokens = now_.messages[continues ? i : i - 1].end;
+    match.continues = dropped_ + i == earlier_.messages.size() && i < now_.messages.size() &&
+                      now_.messages[i].role == Role::kAssistant;
+    match.tokens = now_.messages[match.continues ? i : i - 1].end;
     return match;
   }
 

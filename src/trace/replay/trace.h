@@ -50,6 +50,9 @@ struct TraceRequest {
   std::optional<size_t> cancelled_at = {};
   bool reuse = true;                         // false: the request forbade reuse
   std::optional<size_t> reused_tokens = {};  // as the server reported
+  std::optional<double> prompt_ms = {};      // likewise
+  uint64_t name_space = 0;                   // a number for the API key
+  size_t answer = 0;  // of several to one prompt, each of which is a TraceRequest
 };
 
 // Requests that one client sent, in order.
