@@ -1,5 +1,5 @@
-// Simulator: replays a trace through one simulated server (trace/replay/sim_server.h), and says what
-// no cache could have saved.
+// Simulate: replays a trace on one simulated server (trace/replay/sim_server.h), and says what no
+// cache could have saved.
 //
 //   Trace ─> Interleave ─> SimServer
 //

@@ -45,7 +45,7 @@ class NumberOwners {
   std::map<uint32_t, Owned> owned_;  // by the first number
 };
 
-// What a request has in common with an earlier one, but for a fault.
+// The part of a request that an earlier one has too, but for a fault.
 struct Cure {
   size_t earlier = 0;         // its index
   size_t earlier_tokens = 0;  // of its prompt and answer

@@ -18,7 +18,7 @@ namespace {
 
 // The sums of a trace are those of all its lines, whenever they were written.
 constexpr int64_t kNoTime = 0;
-// Of each file, the causes that cost most are replayed.
+// The causes that cost most are replayed, so many of each file.
 constexpr size_t kReplaysMax = 8;
 // Fewer tokens than these are lost to the cuts of prompts.
 constexpr size_t kUnkeptTokensMin = 192;

@@ -148,15 +148,16 @@ TEST(DoctorTrace, RefusesWhatIsNoTraceAndNamesTheLine) {
   ASSERT_FALSE(missing.has_value());
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
   const std::string good = TurnLine(0, 0, 0, 0);
-  for (
-      const std::string& text :
-      {std::string("Hello\n"), std::string("{}\n"), good + "[]\n",
-       good + R"({"input_length": "many", "token_ids": []})" + "\n",
-       good + R"({"timestamp": 5, "input_length": 5, "output_length": 0, "token_ids": [[9, 3]]})" +
-           "\n",
-       good +
-           R"({"timestamp": 5, "input_length": 5, "output_length": 0, "token_ids": [[0, 99999999999]]})" +
-           "\n"}) {
+  const std::string five =
+      R"({"timestamp": 5, "input_length": 5, "output_length": 0, "token_ids": )";
+  const std::vector<std::string> texts = {"Hello\n",
+                                          "{}\n",
+                                          good + "[]\n",
+                                          good + "{\"input_length\": \"many\"}\n",
+                                          good + five + "[[9, 3]]}\n",
+                                          good + five + "[[0, 99999999999]]}\n",
+                                          good + five + "[[0, 3]]}\n"};
+  for (const std::string& text : texts) {
     const std::string path = FileOf("other.txt", text);
     const auto refused = DoctorOfTraces({path}, {}, &notes);
     ASSERT_FALSE(refused.has_value()) << text;

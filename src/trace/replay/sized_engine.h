@@ -1,7 +1,7 @@
 // SizedEngine: an engine whose model is only sizes and speeds. It holds the lengths of sequences,
 // refuses what its memory class and a full context refuse, claims the bytes of its states
-// (src/trace/replay/sized_store.h), and advances a clock by the duration of each operation. Its answers are
-// set by the caller.
+// (trace/replay/sized_store.h), and advances a clock by the duration of each operation. Its answers
+// are set by the caller.
 //
 // Threads: one.
 

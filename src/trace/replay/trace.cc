@@ -23,7 +23,8 @@ tl::unexpected<Error> Invalid(const std::string& message) {
 
 Result<std::unique_ptr<TraceReader>> MakeReader(TraceFormat format, const Json& first_line) {
   if (format == TraceFormat::kAuto) {
-    if (first_line.contains("hash_ids")) format = TraceFormat::kBlocks;
+    const bool has_blocks = first_line.contains("hash_ids") || first_line.contains("token_ids");
+    if (has_blocks) format = TraceFormat::kBlocks;
     if (first_line.contains("requests")) format = TraceFormat::kSessions;
     if (first_line.contains("messages")) format = TraceFormat::kMessages;
   }

@@ -11,7 +11,7 @@
 //   sessions  one session: block_size, tool_tokens, system_tokens, requests with t (s), agent, in,
 //             out, blocks as inclusive ranges, kind; ids are local to the session
 //   messages  one dialogue: messages as in chat completions. Each answer is a request;
-//             src/trace/replay/pseudo_prompt.h turns the text into tokens
+//             trace/replay/pseudo_prompt.h turns the text into tokens
 //
 // A value; any thread.
 

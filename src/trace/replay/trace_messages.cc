@@ -1,6 +1,6 @@
 // Dialogues with their text, as in chat completions: a line has `messages`, and each answer in it
 // is a request whose prompt is everything before it. The vocabulary is made up
-// (src/trace/replay/pseudo_prompt.h), and so are the times: one request every ten seconds.
+// (trace/replay/pseudo_prompt.h), and so are the times: one request every ten seconds.
 
 #include <map>
 #include <memory>
