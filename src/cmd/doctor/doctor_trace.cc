@@ -20,8 +20,9 @@ namespace {
 constexpr int64_t kNoTime = 0;
 // The causes that cost most are replayed, so many of each file.
 constexpr size_t kReplaysMax = 8;
-// Fewer tokens than these are lost to the cuts of prompts.
-constexpr size_t kUnkeptTokensMin = 192;
+// Fewer tokens than these are lost to the cuts of prompts, or two messages have the same length by
+// chance.
+constexpr size_t kFoundTokensMin = 192;
 // The cure of states that were not kept is more memory, this many times as much.
 constexpr size_t kMoreMemory = 4;
 
@@ -154,9 +155,11 @@ FileDoctor::Finding FileDoctor::Find(size_t index, size_t shared, Doctor* doctor
   *diagnosis =
       doctor->Look(ClientOf(request.name_space), sketch, DiagnosedOf(request, reused, shared));
   // The numbers say for certain what an earlier prompt or answer had.
-  const bool unclear = diagnosis->cause == Cause::kNone || diagnosis->cause == Cause::kNotKept;
-  if (unclear && request.reuse && shared >= reused + kUnkeptTokensMin) {
-    *diagnosis = {Cause::kNotKept, shared - reused};
+  const bool unclear = diagnosis->cause == Cause::kNone || diagnosis->cause == Cause::kNotKept ||
+                       (request.reuse && diagnosis->avoidable_tokens < kFoundTokensMin);
+  if (unclear) {
+    const bool kept = !request.reuse || shared < reused + kFoundTokensMin;
+    *diagnosis = kept ? Diagnosis() : Diagnosis{Cause::kNotKept, shared - reused};
   }
   Finding finding{diagnosis->cause, diagnosis->avoidable_tokens};
   const bool differs = !unclear && diagnosis->cause != Cause::kNotAllowed;
