@@ -62,9 +62,10 @@ FRONTS = {
     "moving": lambda step: "You are brief.",
     "countdown": lambda step: f"<total_tokens>{200_000 - 1_931 * step} left</total_tokens>",
     "session": lambda step: f"Session: {uuid(step)}",
-    "plain": lambda step: "You are brief.",
+    "plain": lambda step: "You are plain.",
 }
 LOOPS = ("countdown",)
+LOOP_BEGINS = 40  # so that no loop has the values of the turns before it
 PLAYS = [(client, False) for client in FRONTS] + [(client, True) for client in LOOPS]
 
 
@@ -76,7 +77,7 @@ def question(client: str, turn: int, step: int) -> dict:
 def requests(client: str, loop: bool, count: int):
     """The conversation of each request, without the answers, which the server gives."""
     for step in range(count):
-        head = [system(FRONTS[client](step))]
+        head = [system(FRONTS[client](step + (LOOP_BEGINS if loop else 0)))]
         if not loop:
             yield head + [question(client, turn, step) for turn in range(step + 1)]
             continue

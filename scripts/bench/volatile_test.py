@@ -60,6 +60,12 @@ class VolatileTest(unittest.TestCase):
         self.assertEqual([len(messages) for messages in server.asked], [2, 4, 6])
         self.assertEqual(server.asked[-1][-1]["role"], "tool")
 
+    def test_no_play_begins_as_another_one(self):
+        begun = [str(messages[0]) for client, loop in bench.PLAYS
+                 for messages in {str(each[0]): each for each in
+                                  bench.requests(client, loop, 20 if loop else 10)}.values()]
+        self.assertEqual(len(begun), len(set(begun)))
+
     def test_each_front_but_plain_changes(self):
         for client in bench.FRONTS:
             sent = [messages[:2] for messages in bench.requests(client, False, 10)]
