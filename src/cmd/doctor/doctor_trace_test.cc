@@ -81,7 +81,7 @@ class Day {
 
  private:
   static void Say(int message, Tokens* tokens) {
-    tokens->insert(tokens->end(), static_cast<size_t>(40 + 7 * (message % 23)), 1000 + message);
+    tokens->insert(tokens->end(), static_cast<size_t>(200 + 30 * (message % 23)), 1000 + message);
   }
 
   size_t requests_ = 0;
