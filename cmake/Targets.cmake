@@ -6,7 +6,7 @@ add_library(cairn_flags INTERFACE)
 target_compile_options(cairn_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Werror)
-# "sched/scheduler.h" is the server's; "lab/sim/trace.h" and "testing/base/memory_fs.h" are not.
+# "sched/scheduler.h" is the server's; "lab/sim/oracle.h" and "testing/base/memory_fs.h" are not.
 target_include_directories(cairn_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
 if(CAIRN_SANITIZE)
   target_compile_options(cairn_flags INTERFACE

@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "fuzz/input.h"
 #include "fuzz/json_mutator.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 namespace {

@@ -81,7 +81,7 @@ main() {
       --demo) COMPILER=default ;;
       --configure) stop=yes ;;
       --no-page) PAGE=no ;;
-      *) fail "unknown argument $1; see the head of scripts/build.sh" ;;
+      *) fail "unknown argument $1; see scripts/build.sh --help" ;;
     esac
     shift
   done

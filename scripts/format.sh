@@ -9,7 +9,9 @@ source scripts/lib/common.sh
 # shellcheck source=scripts/lib/sources.sh
 source scripts/lib/sources.sh
 
-if [[ "${1:-}" != --check ]]; then
+if [[ -n "${1:-}" && "$1" != --check ]]; then
+  fail "unknown argument $1; see scripts/format.sh --help"
+elif [[ -z "${1:-}" ]]; then
   all_sources | xargs -r clang-format-19 -i
 elif all_sources | xargs -r clang-format-19 --dry-run -Werror; then
   say "Formatting: all $(all_sources | wc -l) files are as clang-format-19 writes them"

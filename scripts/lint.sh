@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # clang-tidy over the C++ files this branch has changed, or with --checked over those that changed since
 # the commit in .ci/checked, or over all of them with --all; shellcheck over the scripts.
-# --commands: only write build/lint/compile_commands.json. CAIRN_TIDY_SECONDS ends it in time: what was not
-# looked at is named, not failed.
+# Usage: [CAIRN_TIDY_SECONDS=3600] scripts/lint.sh [--checked | --all | --commands]
+#   --commands  only write build/lint/compile_commands.json
+# CAIRN_TIDY_SECONDS ends it in time: what was not looked at is named, not failed.
 set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -140,7 +141,11 @@ main() {
     write_commands
     return 0
   fi
-  case "${1:-}" in --all | --checked) which="${1#--}" ;; esac
+  case "${1:-}" in
+    "") ;;
+    --all | --checked) which="${1#--}" ;;
+    *) fail "unknown argument $1; see scripts/lint.sh --help" ;;
+  esac
   lint_scripts
   lint_sources "$which"
 }

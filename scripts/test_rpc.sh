@@ -5,6 +5,8 @@ set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 cd "$ROOT"
+# shellcheck source=scripts/lib/common.sh
+source scripts/lib/common.sh
 
 present="$(cat .deps/prefix/.backends 2>/dev/null || true)"
 CAIRN_BACKENDS="$(printf '%s rpc' "$present" | xargs | tr ' ' ',')" scripts/setup.sh

@@ -26,7 +26,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
        {".", "media", "grammar/pattern", "grammar/rules", "grammar/schema", "grammar", "record",
         "request", "prompt/order", "prompt", "service", "answer", "openai", "anthropic",
         "llama_server", "ollama", "admin", "render"}},
-      {"base", {".", "net", "process", "gguf"}},
+      {"base", {".", "memory", "net", "process", "gguf"}},
       {"cache", {"objects", "disk", "."}},
       {"chat", {"text", "syntax", "calls", "learn", "template", "parse", "spans"}},
       {"cmd", {"lib",          "llama_flags",    "serve/base",   "serve/source",
@@ -49,6 +49,7 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
        {"media", "draft", "answer", "request", "slots", "context", "queue", "upkeep", "steps",
         "."}},
       {"store", {".", "codec", "disk", "folder"}},
+      {"trace", {".", "replay"}},
   };
   return floors;
 }

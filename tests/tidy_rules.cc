@@ -413,7 +413,7 @@ Complaints CheckDeadFiles(const std::vector<SourceFile>& files,
     const std::string root = IsBenchmark(file) ? "bench/" : "src/";
     for (const Include& include : Includes(file.text)) {
       included.insert(root + include.path);
-      included.insert(include.path);  // "lab/sim/trace.h" as written
+      included.insert(include.path);  // "lab/sim/oracle.h" as written
     }
   }
   Complaints complaints;

@@ -18,7 +18,7 @@ struct SourceFile {
   bool IsHeader() const { return path.ends_with(".h"); }
   bool IsTest() const { return path.ends_with("_test.cc"); }
   // Returns "base" for src/base/hash.cc, "router" for fleet/router/proxy.cc, "lab" for
-  // lab/sim/trace.h, "testing" likewise; else empty.
+  // lab/sim/oracle.h, "testing" likewise; else empty.
   std::string Folder() const;
 };
 

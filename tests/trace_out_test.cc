@@ -11,8 +11,8 @@
 
 #include "base/json.h"
 #include "lab/sim/simulator.h"
-#include "lab/sim/trace.h"
 #include "served.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 namespace {
@@ -90,6 +90,41 @@ TEST_F(TraceOutTest, TheProgramReplaysTheFile) {
   const Json report = Json::parse(ReadFile(figures).value());
   EXPECT_EQ(report["requests"], 2);
   EXPECT_EQ(report["served_reused_tokens"], reused_[0] + reused_[1]);
+}
+
+// A client whose system prompt names a mode that changes.
+TEST_F(TraceOutTest, TheDoctorFindsInTheFileWhatTheServerFound) {
+  constexpr const char* kFound = "1. Old text changes from request to request.";
+  Json live;
+  {
+    Serve(
+        {"--cache-disk", "0", "-c", "8192", "-np", "1", "--volatile", "off", "--trace-out", path_});
+    Json messages = Json::array({{{"role", "system"}, {"content", ""}}});
+    for (const char* mode : {"plan", "build", "look", "test", "rest"}) {
+      messages[0]["content"] = std::string("The mode is ") + mode + std::string(900, 'h');
+      Say("and then " + std::string(200, 'q'), &messages);
+    }
+    live = Json::parse(Get("/cairn/doctor").body)["clients"][0];
+    EXPECT_EQ(server_->Stop(), 0) << server_->LastLines();
+  }
+  ASSERT_EQ(live["causes"].size(), 1u) << live.dump();
+  EXPECT_EQ(live["causes"][0]["cause"], "changing_text");
+  const std::string out = path_ + ".txt";
+  const std::string command = std::string(CAIRN_PROGRAM) + " doctor --trace " + path_ + " > " + out;
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const std::string report = ReadFile(out).value_or("");
+  const size_t found = report.find(kFound);
+  ASSERT_NE(found, std::string::npos) << report;
+  // Returns the number in front of " tokens" behind the words.
+  const auto tokens_behind = [&](const std::string& words) {
+    const size_t begin = report.find(words, found) + words.size();
+    std::string digits = report.substr(begin, report.find(" tokens", begin) - begin);
+    std::erase(digits, ',');
+    return std::stod(digits);
+  };
+  const auto tokens = live["causes"][0]["tokens"].get<double>();
+  EXPECT_NEAR(tokens_behind(" requests, "), tokens, 0.05 * tokens) << report << live.dump();
+  EXPECT_NEAR(tokens_behind("saves "), tokens, 0.05 * tokens) << report << live.dump();
 }
 
 TEST_F(TraceOutTest, AFileThatCannotBeWrittenIsSaidBeforeTheModelLoads) {

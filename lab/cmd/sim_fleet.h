@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "lab/sim/simulator.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace CLI {
 class App;

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn::test {
 

@@ -28,7 +28,7 @@
 #include "base/result.h"
 #include "base/tokens.h"
 #include "lab/sim/oracle.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 

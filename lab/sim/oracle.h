@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "lab/sim/oracle.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "lab/sim/simulator.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
 #include "trace/sequence_numbers.h"

@@ -1,11 +1,13 @@
 """Measures what clients with a changing value in the old part of their prompts cost: tokens
 prefilled without and with --volatile late, and by llama-server: make bench-volatile.
 
-Each client talks for ten turns, or through a loop of 30 tool calls. One server runs at a time; only
-tokens are compared, so a busy machine does no harm. Writes docs/volatile.md.
+Each client talks for ten turns, or through a loop of 20 tool calls. One server runs at a time, a third
+of SECONDS each: what does not fit is left out, and the page names it. Only tokens are compared, so a
+busy machine does no harm. Writes docs/volatile.md.
 """
 
 import random
+import time
 
 from bench import machine
 from bench.servers import ROOT, Server, find_peer
@@ -15,8 +17,6 @@ WORDS = """the of a stone hill path cairn walker marks where fog hides it and in
 deep so that nobody finds their way without one they are built by hand from what is near each adds
 another on top when passing some are old as roads others fell long ago people still look for
 them""".split()
-TURNS = 10
-STEPS = 30
 CONTEXT = 8192
 PAGE = """# Values that change in old text
 
@@ -25,8 +25,8 @@ into old messages. `--volatile late`, the default, keeps such a value as the mod
 tells the newest at the newest message ([decision 62](decisions/0062-values-told-late.md)).
 
 `make bench-volatile MODEL=FILE` wrote this page with {model}, in one run; only tokens are counted.
-A system prompt has 150 words, a question 15 and a tool's result 8. Ten turns with answers of 8
-tokens, or a loop of 30 calls. llama-server is {peer}, with its defaults.
+A system prompt has 150 words, a question 15 and a tool's result 8. {turns} turns with answers of 8
+tokens, or a loop of {steps} calls. llama-server is {peer}, with its defaults.{left_out}
 
 | client | requests | prompt tokens | Cairn, `--volatile off` | Cairn | llama-server | \
 reused by Cairn |
@@ -62,9 +62,10 @@ FRONTS = {
     "moving": lambda step: "You are brief.",
     "countdown": lambda step: f"<total_tokens>{200_000 - 1_931 * step} left</total_tokens>",
     "session": lambda step: f"Session: {uuid(step)}",
-    "plain": lambda step: "You are brief.",
+    "plain": lambda step: "You are plain.",
 }
 LOOPS = ("countdown",)
+LOOP_BEGINS = 40  # so that no loop has the values of the turns before it
 PLAYS = [(client, False) for client in FRONTS] + [(client, True) for client in LOOPS]
 
 
@@ -73,10 +74,10 @@ def question(client: str, turn: int, step: int) -> dict:
     return {"role": "user", "content": front + prose(15, 100 + turn)}
 
 
-def requests(client: str, loop: bool):
+def requests(client: str, loop: bool, count: int):
     """The conversation of each request, without the answers, which the server gives."""
-    for step in range(STEPS if loop else TURNS):
-        head = [system(FRONTS[client](step))]
+    for step in range(count):
+        head = [system(FRONTS[client](step + (LOOP_BEGINS if loop else 0)))]
         if not loop:
             yield head + [question(client, turn, step) for turn in range(step + 1)]
             continue
@@ -88,11 +89,11 @@ def requests(client: str, loop: bool):
         yield messages
 
 
-def play(server: Server, client: str, loop: bool):
+def play(server: Server, client: str, loop: bool, count: int):
     """The tokens sent and prefilled."""
     sent = prefilled = 0
     answers = []
-    for messages in requests(client, loop):
+    for messages in requests(client, loop, count):
         if not loop:
             head, questions = messages[:1], messages[1:]
             messages = head
@@ -116,11 +117,41 @@ def servers_for(args):
     yield "peer", [*args.peer.command, *usual, "--jinja", "--chat-template", "chatml"], args.peer.folder
 
 
-def row(figures: dict, client: str, loop: bool) -> str:
+def measured(args, plays: list, begin_s: float) -> dict:
+    """The figures of each client and server. A play that would begin after the server's time is
+    left out."""
+    figures = {}
+    for place, (name, command, folder) in enumerate(servers_for(args), 1):
+        end_s = begin_s + args.seconds * place / 3
+        with Server(command, folder, args.work / f"{name}.log") as server:
+            for client, loop in plays:
+                if time.monotonic() >= end_s:
+                    print(client, "loop" if loop else "turns", name, "left out: no time", flush=True)
+                    continue
+                count = args.steps if loop else args.turns
+                figures[client, loop, name] = play(server, client, loop, count)
+                print(client, "loop" if loop else "turns", name, *figures[client, loop, name],
+                      flush=True)
+    return figures
+
+
+def row(figures: dict, client: str, loop: bool, count: int) -> str:
     sent, late = figures[client, loop, "late"]
-    return (f"| {client}, {'30 tool calls' if loop else 'ten turns'} | {STEPS if loop else TURNS} | "
+    return (f"| {client}, {'tool calls' if loop else 'turns'} | {count} | "
             f"{sent:,} | {figures[client, loop, 'off'][1]:,} | {late:,} | "
             f"{figures[client, loop, 'peer'][1]:,} | {100 * (1 - late / sent):.1f} % |")
+
+
+def page(args, plays: list, figures: dict, peer: str) -> str:
+    whole = [each for each in plays
+             if all((*each, name) in figures for name in ("off", "late", "peer"))]
+    missing = [client + (", tool calls" if loop else "") for client, loop in plays
+               if (client, loop) not in whole]
+    left_out = f" Left out, for want of time: {'; '.join(missing)}." if missing else ""
+    rows = [row(figures, client, loop, args.steps if loop else args.turns)
+            for client, loop in whole]
+    return PAGE.format(model=args.model.name, peer=peer, turns=args.turns, steps=args.steps,
+                       left_out=left_out, rows="\n".join(rows))
 
 
 def main(argv: list[str]):
@@ -128,6 +159,9 @@ def main(argv: list[str]):
     settings.add("model", path, ROOT / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf")
     settings.add("threads", int, machine.cores())
     settings.add("only", words, list(FRONTS), quick=["home", "plain"])
+    settings.add("turns", int, 10, "of each conversation", quick=3)
+    settings.add("steps", int, 20, "tool calls of each loop", quick=3)
+    settings.add("seconds", int, 540, "for all three servers: no client begins after its share")
     settings.page("volatile.md")
     args = prepared(settings.parsed())
     chosen(args.only, FRONTS, "ONLY")
@@ -135,13 +169,6 @@ def main(argv: list[str]):
         fail(f"there is no model {args.model}: MODEL=FILE names one")
     args.peer = find_peer()
     plays = [(client, loop) for client, loop in PLAYS if client in args.only]
-    figures = {}
-    for name, command, folder in servers_for(args):
-        with Server(command, folder, args.work / f"{name}.log") as server:
-            for client, loop in plays:
-                figures[client, loop, name] = play(server, client, loop)
-                print(client, "loop" if loop else "turns", name, *figures[client, loop, name],
-                      flush=True)
-    args.out.write_text(PAGE.format(model=args.model.name, peer=machine.peer_version(args.peer),
-                                    rows="\n".join(row(figures, *each) for each in plays)))
+    figures = measured(args, plays, time.monotonic())
+    args.out.write_text(page(args, plays, figures, machine.peer_version(args.peer)))
     print(f"written: {args.out}")

@@ -1,5 +1,16 @@
 # shellcheck shell=bash
-# What every script here shares: how it talks, how it fails, how long a step took.
+# What every script here shares: its help, how it talks, how it fails, how long a step took.
+
+# The comment at the head of a script is its help. This file is sourced without arguments of its own, so
+# it sees the script's.
+case "${1:-}" in
+  --help | -h)
+    help_file="$0"
+    [[ -f "$help_file" ]] || help_file="$OLDPWD/$0"
+    sed -n '2,/^[^#]/s/^#\( \|$\)//p' "$help_file"
+    exit 0
+    ;;
+esac
 
 # One line to the reader.
 say() { printf '%s\n' "$*"; }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 namespace cairn {
 namespace {
 
@@ -20,6 +22,21 @@ TEST(Hash, MovesAll128BitsWithOneBitOfTheInput) {
   const Bits128 other = Hash128("c", 1);
   EXPECT_NE(one.high, other.high);
   EXPECT_NE(one.low, other.low);
+}
+
+TEST(ListHash, DependsOnEachItemAndItsOrder) {
+  const auto key = [](std::string_view first, std::string_view second, uint64_t number) {
+    ListHash list;
+    list.AddText(first);
+    list.AddText(second);
+    list.AddNumber(number);
+    return list.Key();
+  };
+  EXPECT_EQ(key("ab", "c", 1), key("ab", "c", 1));
+  EXPECT_NE(key("ab", "c", 1), key("a", "bc", 1));
+  EXPECT_NE(key("ab", "c", 1), key("c", "ab", 1));
+  EXPECT_NE(key("ab", "c", 1), key("ab", "c", 2));
+  EXPECT_NE(ListHash().Key(), key("", "", 0));
 }
 
 TEST(Hash, MixingDependsOnOrder) {

@@ -15,7 +15,7 @@
 
 #include "api/api_error.h"
 #include "api/grammar/json_schema.h"
-#include "api/kept_by_key.h"
+#include "base/memory/kept_by_key.h"
 #include "base/result.h"
 #include "engine/grammar/grammar.h"
 

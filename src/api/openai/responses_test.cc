@@ -162,9 +162,12 @@ TEST_F(ResponsesTest, AnExplanationTellsTheKeyOfTheCacheAndWhatIsKept) {
   };
   const Json plain = told("");
   EXPECT_FALSE(plain.contains("prompt_cache_key"));
+  EXPECT_FALSE(plain.contains("same_key_slot"));
   EXPECT_FALSE(plain.contains("marked_tokens"));
   const Json kept = told(R"(,"prompt_cache_key":"session","prompt_cache_retention":"24h")");
   EXPECT_EQ(kept["prompt_cache_key"], "session");
+  EXPECT_EQ(kept["same_key_slot"], false);
+  EXPECT_EQ(told(R"(,"prompt_cache_key":"session")")["same_key_slot"], true);
   EXPECT_GT(kept["marked_tokens"].get<int>(), 900);
   EXPECT_GT(kept["kept_tokens"].get<int>(), 600);
   EXPECT_LE(kept["kept_tokens"].get<int>(), kept["marked_tokens"].get<int>());

@@ -97,6 +97,15 @@ class ContextEditorTest : public ::testing::Test {
   const ContextEditor editor_{&sizes_, template_.get(), nullptr};
 };
 
+TEST_F(ContextEditorTest, TheTemplateIsMeasuredWhenASizeIsFirstAskedFor) {
+  EXPECT_EQ(engine_.tokenized_bytes(), 0u);
+  EXPECT_GT(sizes_.around_message(), 0u);
+  const uint64_t measured = engine_.tokenized_bytes();
+  EXPECT_GT(measured, 0u);
+  EXPECT_GT(sizes_.around_all() + sizes_.around_call(), 0u);
+  EXPECT_EQ(engine_.tokenized_bytes(), measured);
+}
+
 TEST_F(ContextEditorTest, ClearsAllButTheNewestUsesOnceThereAreMoreThanTheTrigger) {
   EXPECT_EQ(Edited(WithUses(5, AboveUses(5, 2))), "uuuuu");
   EXPECT_EQ(Edited(WithUses(6, AboveUses(5, 2))), "ccccuu");

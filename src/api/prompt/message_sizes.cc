@@ -72,36 +72,42 @@ std::string PlainText(const Message& message) {
 }  // namespace
 
 MessageSizes::MessageSizes(const Engine* engine, const ChatTemplate* chat_template)
-    : engine_(engine),
-      template_(chat_template),
-      around_all_(kAroundAll),
-      around_message_(kAroundMessage),
-      around_call_(kAroundCall),
-      kept_(kKeptBytesMax) {
+    : engine_(engine), template_(chat_template), kept_(kKeptBytesMax) {}
+
+const MessageSizes::Around& MessageSizes::around() const {
+  std::call_once(measured_, [&] { around_ = Measured(); });
+  return around_;
+}
+
+MessageSizes::Around MessageSizes::Measured() const {
+  Around around{kAroundAll, kAroundMessage, kAroundCall};
   const auto rendered = [&](size_t turns, size_t calls) {
-    return RenderedTokens(*engine, *chat_template, Talk(turns, calls));
+    return RenderedTokens(*engine_, *template_, Talk(turns, calls));
   };
   const auto few = rendered(1, 0);
   const auto more = rendered(2, 0);
-  if (!few || !more || *more < *few) return;
-  around_message_ = (*more - *few + 1) / 2;  // including the one token of each message
-  around_all_ = *few - std::min(*few, 3 * around_message_) + around_message_;
+  if (!few || !more || *more < *few) return around;
+  around.message = (*more - *few + 1) / 2;  // including the one token of each message
+  around.all = *few - std::min(*few, 3 * around.message) + around.message;
   const auto one_call = rendered(1, 1);
   const auto two_calls = rendered(1, 2);
-  if (!one_call || !two_calls || *two_calls < *one_call) return;
+  if (!one_call || !two_calls || *two_calls < *one_call) return around;
   // The texts of a call and of its result, and the two messages, count themselves.
-  const Message call = Called();
-  const Message result = Answered();
-  around_call_ = 0;
-  const size_t counted = Of(0, call) + Of(0, result);
-  around_call_ = *two_calls - *one_call - std::min(*two_calls - *one_call, counted);
+  const size_t counted = 2 * around.message + TextsOf(0, Called()) + TextsOf(0, Answered());
+  around.call = *two_calls - *one_call - std::min(*two_calls - *one_call, counted);
+  return around;
 }
 
 size_t MessageSizes::Of(NamespaceId name_space, const Message& message) const {
-  size_t tokens = around_message_ + OfText(name_space, message.reasoning) +
-                  OfText(name_space, message.name) + OfContent(name_space, message);
+  const Around& each = around();
+  return each.message + message.tool_calls.size() * each.call + TextsOf(name_space, message);
+}
+
+size_t MessageSizes::TextsOf(NamespaceId name_space, const Message& message) const {
+  size_t tokens = OfText(name_space, message.reasoning) + OfText(name_space, message.name) +
+                  OfContent(name_space, message);
   for (const ToolCall& call : message.tool_calls) {
-    tokens += around_call_ + OfText(name_space, call.name) + OfText(name_space, call.arguments);
+    tokens += OfText(name_space, call.name) + OfText(name_space, call.arguments);
   }
   return tokens;
 }

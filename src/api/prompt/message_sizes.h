@@ -6,7 +6,8 @@
 // around a message, which is measured once. The sum over a conversation is close to its prompt's
 // length.
 //
-// Cost: a text is tokenized once, and its size is kept for its namespace.
+// Cost: a text is tokenized once, and its size is kept for its namespace. The first use renders
+// four conversations of a few words.
 //
 // Threads: any, concurrently.
 
@@ -15,9 +16,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string_view>
 
-#include "api/kept_by_key.h"
+#include "base/memory/kept_by_key.h"
 #include "cache/objects/segment_index.h"
 #include "chat/template/chat_template.h"
 #include "chat/text/message.h"
@@ -32,9 +34,9 @@ class MessageSizes {
 
   // The template's tokens around all messages, around each, and around a call's name and arguments
   // beside those of its message.
-  size_t around_all() const { return around_all_; }
-  size_t around_message() const { return around_message_; }
-  size_t around_call() const { return around_call_; }
+  size_t around_all() const { return around().all; }
+  size_t around_message() const { return around().message; }
+  size_t around_call() const { return around().call; }
 
   // Media count as nothing.
   size_t Of(NamespaceId name_space, const Message& message) const;
@@ -44,15 +46,25 @@ class MessageSizes {
   size_t OfTools(NamespaceId name_space, const Tools& tools) const;
 
  private:
+  struct Around {
+    size_t all = 0;
+    size_t message = 0;
+    size_t call = 0;
+  };
+
+  // Measured at the first use: most servers never need it.
+  const Around& around() const;
+  Around Measured() const;
+  // Returns the tokens of a message's texts alone.
+  size_t TextsOf(NamespaceId name_space, const Message& message) const;
   // Returns a lower bound of the text's tokens if that does not fit the context: such a text need
   // not be tokenized to be dropped. Otherwise 0.
   size_t LeastOfLong(std::string_view text) const;
 
   const Engine* const engine_;
   const ChatTemplate* const template_;
-  size_t around_all_ = 0;
-  size_t around_message_ = 0;
-  size_t around_call_ = 0;
+  mutable std::once_flag measured_;
+  mutable Around around_;
   mutable KeptByKey<size_t> kept_;  // by namespace and text
 };
 

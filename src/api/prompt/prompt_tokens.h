@@ -9,9 +9,9 @@
 #include <span>
 #include <string_view>
 
-#include "api/kept_by_key.h"
 #include "api/media/media_layouts.h"
 #include "api/prompt/answer_tokens.h"
+#include "base/memory/kept_by_key.h"
 #include "cache/objects/segment_index.h"
 #include "chat/spans/prompt_text.h"
 #include "engine/engine.h"

@@ -123,9 +123,10 @@ Diagnosis Diagnose(const PromptSketch& sketch, const DiagnosedRequest& request,
   if (sketch.messages.empty()) return {};
   const bool has_value = !request.volatile_pattern.empty();
   SketchMatch best;
+  size_t best_place = 0;
   bool best_differs = true;
-  for (const PromptSketch& other : earlier) {
-    const SketchMatch match = MatchSketches(sketch, other);
+  for (size_t place = 0; place < earlier.size(); ++place) {
+    const SketchMatch match = MatchSketches(sketch, earlier[place]);
     const bool tools_change = match.tools_differ && !match.tools_are_reordered;
     const bool differs = match.system_differs || tools_change;
     // A side request, as for a title, has its own system prompt in front of the same question. A
@@ -137,11 +138,13 @@ Diagnosis Diagnose(const PromptSketch& sketch, const DiagnosedRequest& request,
                         (match.tokens == best.tokens && best_differs && !differs);
     if (!better) continue;
     best = match;
+    best_place = place;
     best_differs = differs;
   }
   const size_t known = std::min(best.tokens, request.prompt_tokens);
   if (known < request.reused_tokens + kAvoidableMin) return {};
-  const Diagnosis diagnosis{CauseOf(sketch, request, best, earlier), known - request.reused_tokens};
+  const Diagnosis diagnosis{CauseOf(sketch, request, best, earlier), known - request.reused_tokens,
+                            best_place, best};
   const bool unclear =
       diagnosis.cause == Cause::kNotKept && diagnosis.avoidable_tokens < kUnexplainedMin;
   return diagnosis.cause == Cause::kNone || unclear ? Diagnosis() : diagnosis;

@@ -45,6 +45,9 @@ std::string CureOf(Cause cause, const std::string& pattern);
 struct Diagnosis {
   Cause cause = Cause::kNone;
   size_t avoidable_tokens = 0;  // prefilled, though they had been sent before
+  // The place in `earlier` of the prompt that it was compared with, and what both have in common.
+  size_t earlier = 0;
+  SketchMatch match = {};
 };
 
 // The figures of a request, and why its prompt was prefilled.

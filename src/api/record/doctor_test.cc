@@ -281,6 +281,22 @@ TEST(Doctor, CountsTheAskedHoursAndBearsAClockThatJumps) {
   EXPECT_LE(doctor.Report(0, 24, 0)["clients"][0]["requests"].get<size_t>(), Doctor::kHoursMax + 1);
 }
 
+TEST(PromptSketch, TheSameToolsInAnotherOrderAreTheSameSet) {
+  const auto set_of = [](const std::string& list) {
+    ExplainedPrompt prompt;
+    prompt.tools = Tools::Parse(list).value();
+    return SketchOf(prompt, {}).tool_set;
+  };
+  // What looks like the end of a tool may be part of a text.
+  const std::string read = R"({"name":"read","description":"a \"}],[{\\","enum":[1,[2,3]]})";
+  const std::string write = R"({"name":"write","strict":true})";
+  const std::string other = R"({"name":"write","strict":false})";
+  EXPECT_EQ(set_of("[" + read + "," + write + "]"), set_of("[" + write + ", " + read + "]"));
+  EXPECT_NE(set_of("[" + read + "," + write + "]"), set_of("[" + other + ", " + read + "]"));
+  EXPECT_NE(set_of("[" + read + "," + write + "]"), set_of("[" + read + "]"));
+  EXPECT_EQ(SketchOf({}, {}).tool_set, 0u);
+}
+
 TEST(Doctor, ForgetsTheClientSeenLongestAgo) {
   Doctor doctor;
   for (size_t i = 0; i <= Doctor::kClientsMax; ++i) {

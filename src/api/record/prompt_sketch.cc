@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 #include "base/hash.h"
-#include "base/json.h"
 
 namespace cairn {
 namespace {
@@ -23,9 +23,26 @@ uint64_t HashOfSaid(const Message& message) {
   return said;
 }
 
-uint64_t HashOfToolSet(const Tools& tools) {
+// Adds up the hashes of the tools, which are the items of an array in compact JSON.
+uint64_t HashOfToolSet(std::string_view list) {
   uint64_t set = 0;
-  for (const Json& tool : tools.list()) set += Hash64(ToText(tool));
+  size_t begin = 1;
+  size_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < list.size(); ++i) {
+    const char c = list[i];
+    if (c == '"') in_string = !in_string;
+    if (in_string) {
+      if (c == '\\') ++i;
+      continue;
+    }
+    if (c == '[' || c == '{') ++depth;
+    if (c == ']' || c == '}') --depth;
+    if (depth == 0 || (depth == 1 && c == ',')) {
+      set += Hash64(list.substr(begin, i - begin));
+      begin = i + 1;
+    }
+  }
   return set;
 }
 
@@ -57,9 +74,9 @@ class Walk {
     match.messages = i;
     if (i == 0) return match;
     // The answer to the earlier prompt was generated behind it.
-    const bool continues = dropped_ + i == earlier_.messages.size() && i < now_.messages.size() &&
-                           now_.messages[i].role == Role::kAssistant;
-    match.tokens = now_.messages[continues ? i : i - 1].end;
+    match.continues = dropped_ + i == earlier_.messages.size() && i < now_.messages.size() &&
+                      now_.messages[i].role == Role::kAssistant;
+    match.tokens = now_.messages[match.continues ? i : i - 1].end;
     return match;
   }
 
@@ -79,7 +96,7 @@ class Walk {
 PromptSketch SketchOf(const ExplainedPrompt& prompt, const Explanation& explanation) {
   PromptSketch sketch;
   sketch.tools = prompt.tools.empty() ? 0 : prompt.tools.hash();
-  sketch.tool_set = HashOfToolSet(prompt.tools);
+  sketch.tool_set = HashOfToolSet(prompt.tools.text());
   size_t end = 0;
   for (size_t i = 0; i < prompt.messages.size(); ++i) {
     const Message& message = prompt.messages[i];

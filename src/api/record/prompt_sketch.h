@@ -48,7 +48,8 @@ struct SketchMatch {
   // Tokens that could be shared if nothing had changed: up to the end of the last message that the
   // earlier prompt has, and of the answer to it.
   size_t tokens = 0;
-  size_t messages = 0;  // of the prompt that the earlier one has, behind the system messages
+  size_t messages = 0;     // of the prompt that the earlier one has, behind the system messages
+  bool continues = false;  // `tokens` ends behind the answer to the earlier prompt
   bool system_differs = false;
   bool tools_differ = false;
   bool tools_are_reordered = false;

@@ -250,7 +250,10 @@ Json RequestRecord::ReportJson(Detail detail) const {
     if (report.checkpoint->age_ms)
       told["checkpoint"]["age_ms"] = std::round(*report.checkpoint->age_ms);
   }
-  if (!cache_key_.empty()) told["prompt_cache_key"] = cache_key_;
+  if (!cache_key_.empty()) {
+    told["prompt_cache_key"] = cache_key_;
+    told["same_key_slot"] = report.same_key_slot;
+  }
   if (marked_tokens_ > 0) {
     told["marked_tokens"] = marked_tokens_;
     told["kept_tokens"] = cost_.kept_tokens;

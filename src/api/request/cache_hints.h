@@ -1,9 +1,9 @@
 // The fields by which OpenAI's clients say something about the prompt cache:
 //
 //   prompt_cache_key        a name for requests that share prefixes. Prefixes are found by their
-//                           tokens, so a single server needs none; it is shown with the request,
-//                           and a front of several servers can choose the server by it
-//                           (docs/fleet.md)
+//                           tokens, so a single server needs none: it only decides between slots
+//                           that cost the same. It is shown with the request, and a front of
+//                           several servers can choose the server by it (docs/fleet.md)
 //   prompt_cache_retention  "24h": the prompt's states are kept for a day after their last use, as
 //                           far as the key's share of the cache allows (CheckpointCache::Keep).
 //                           "in_memory": as long as they are worth it, like all others

@@ -11,6 +11,7 @@
 #include "api/request/prefill.h"
 #include "api/request/reasoning_request.h"
 #include "api/request/settings_json.h"
+#include "base/hash.h"
 #include "base/join.h"
 #include "chat/parse/prefilled_parser.h"
 #include "chat/parse/reasoning.h"
@@ -213,6 +214,8 @@ GenerationRequest ChatService::ToGeneration(const ChatRequest& request, Namespac
   generation.params.reasoning = ReasoningOf(format, generation.params.reasoning);
   generation.params.sampling.grammar_tags = generation.params.control_texts;
   generation.reuse = request.reuse;
+  const std::string& cache_key = request.options.cache.key;
+  if (!cache_key.empty()) generation.cache_key = Hash64(cache_key, name_space);
   ApplyAnswerOptions(request.options, &generation);
   return generation;
 }

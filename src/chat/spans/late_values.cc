@@ -1,17 +1,13 @@
 #include "chat/spans/late_values.h"
 
 #include <algorithm>
-#include <iterator>
-#include <list>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "base/hash.h"
-#include "base/mutex.h"
 #include "base/utf8.h"
 #include "base/white_space.h"
 #include "chat/spans/volatile_matcher.h"
@@ -27,8 +23,7 @@ constexpr std::string_view kBeforeReminder = "\n\n";
 // Bytes of the line in front of a value that no words announce, which say what it is.
 constexpr size_t kLeadBytesMax = 48;
 constexpr size_t kHexBytesMin = 16;
-// Approximate overhead of a remembered prompt, a value and a reminder in addition to their texts.
-constexpr size_t kPromptBytes = 256;
+// Approximate overhead of a value and a reminder in addition to their texts.
 constexpr size_t kItemBytes = 96;
 
 // The message and the number of the value in it.
@@ -87,7 +82,7 @@ struct LateValues::KnownPrompt {
   std::vector<Reminder> reminders;
 
   size_t bytes() const {
-    size_t bytes = kPromptBytes;
+    size_t bytes = 0;
     for (const auto& [place, value] : values) bytes += kItemBytes + value.text.size();
     for (const Reminder& reminder : reminders) {
       bytes += kItemBytes + reminder.text.size();
@@ -141,64 +136,15 @@ class LateValues::Patterns {
   const VolatileMatcher unannounced_;
 };
 
-// The prompts of earlier requests, by their messages without values.
-class LateValues::Memory {
- public:
-  explicit Memory(size_t bytes_max) : bytes_max_(bytes_max) {}
-
-  std::shared_ptr<const KnownPrompt> Find(uint64_t name_space, uint64_t key) {
-    const MutexLock lock(mutex_);
-    const auto found = by_key_.find(key);
-    if (found == by_key_.end() || found->second->name_space != name_space) return nullptr;
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->prompt;
-  }
-
-  void Keep(uint64_t name_space, uint64_t key, KnownPrompt prompt) {
-    const size_t bytes = prompt.bytes();
-    Entry entry{name_space, key, std::make_shared<const KnownPrompt>(std::move(prompt)), bytes};
-    const MutexLock lock(mutex_);
-    if (const auto found = by_key_.find(key); found != by_key_.end()) Drop(found->second);
-    if (bytes > bytes_max_) return;
-    entries_.push_front(std::move(entry));
-    by_key_.emplace(key, entries_.begin());
-    bytes_ += bytes;
-    while (bytes_ > bytes_max_) Drop(std::prev(entries_.end()));
-  }
-
-  size_t bytes() const {
-    const MutexLock lock(mutex_);
-    return bytes_;
-  }
-
- private:
-  struct Entry {
-    uint64_t name_space = 0;
-    uint64_t key = 0;
-    std::shared_ptr<const KnownPrompt> prompt;
-    size_t bytes = 0;
-  };
-  using Entries = std::list<Entry>;
-
-  void Drop(Entries::iterator entry) REQUIRES(mutex_) {
-    bytes_ -= entry->bytes;
-    by_key_.erase(entry->key);
-    entries_.erase(entry);
-  }
-
-  const size_t bytes_max_;
-  mutable Mutex mutex_;
-  Entries entries_ GUARDED_BY(mutex_);  // last used first
-  std::unordered_map<uint64_t, Entries::iterator> by_key_ GUARDED_BY(mutex_);
-  size_t bytes_ GUARDED_BY(mutex_) = 0;
-};
-
 // One request's conversation.
 class LateValues::Request {
  public:
   Request(uint64_t name_space, const Patterns& patterns, Conversation* conversation)
-      : name_space_(name_space), messages_(conversation->messages) {
-    uint64_t key = HashMix(name_space, conversation->tools.hash());
+      : messages_(conversation->messages) {
+    ListHash prompt;
+    prompt.AddNumber(name_space);
+    prompt.AddText(conversation->tools.text());
+    std::string key = prompt.Key();
     size_t values = 0;
     for (size_t i = 0; i < messages_.size(); ++i) {
       const Message& message = messages_[i];
@@ -221,13 +167,14 @@ class LateValues::Request {
   }
 
   bool HasValues() const { return has_values_ && newest_.has_value(); }
-  uint64_t newest_key() const { return keys_[*newest_]; }
+  // The key of the prompt up to its newest message.
+  const std::string& newest_key() const { return keys_[*newest_]; }
 
   // Finds the longest known prompt that this one continues.
-  void Continue(Memory* memory) {
+  void Continue(KeptByKey<KnownPrompt>* known) {
     for (size_t i = answered_.value_or(0); i-- > 0 && !base_;) {
       if (!IsFromClient(messages_[i])) continue;
-      base_ = memory->Find(name_space_, keys_[i]);
+      base_ = known->Find(keys_[i]);
       if (base_) known_end_ = i + 1;
     }
   }
@@ -243,28 +190,32 @@ class LateValues::Request {
 
  private:
   using Reminder = KnownPrompt::Reminder;
-
   std::string_view Sent(ValuePlace place) const {
     const TextRange& range = found_[place.first][place.second].range;
     return std::string_view(messages_[place.first].content)
         .substr(range.begin, range.end - range.begin);
   }
 
-  // The key of the messages up to `index`, whatever values they have.
-  uint64_t KeyWith(uint64_t key, size_t index) const {
+  // The key of the messages up to `index`, whatever values they have; `key`: of those before it.
+  // Equal keys are equal prompts, so they have 128 bits.
+  std::string KeyWith(const std::string& key, size_t index) const {
     const Message& message = messages_[index];
-    key = HashMix(key, static_cast<uint64_t>(message.role));
+    ListHash prompt;
+    prompt.AddText(key);
+    prompt.AddNumber(static_cast<uint64_t>(message.role));
+    prompt.AddNumber(found_[index].size());
     size_t at = 0;
     const std::string_view text = message.content;
     for (const FoundValue& value : found_[index]) {
-      key = HashMix(key, Hash64(text.substr(at, value.range.begin - at)));
+      prompt.AddText(text.substr(at, value.range.begin - at));
       at = value.range.end;
     }
-    key = HashMix(key, Hash64(text.substr(at), found_[index].size()));
+    prompt.AddText(text.substr(at));
     for (const ToolCall& call : message.tool_calls) {
-      key = HashMix(HashMix(key, Hash64(call.name)), Hash64(call.arguments));
+      prompt.AddText(call.name);
+      prompt.AddText(call.arguments);
     }
-    return key;
+    return prompt.Key();
   }
 
   // Decides which values are kept.
@@ -364,10 +315,9 @@ class LateValues::Request {
     }
   }
 
-  const uint64_t name_space_;
   std::vector<Message>& messages_;
   std::vector<std::vector<FoundValue>> found_;  // by message
-  std::vector<uint64_t> keys_;                  // of the messages up to each
+  std::vector<std::string> keys_;               // of the messages up to each
   bool has_values_ = false;
   std::optional<size_t> newest_;  // the last message that is no answer
   std::optional<size_t> last_user_;
@@ -381,22 +331,27 @@ class LateValues::Request {
 };
 
 LateValues::LateValues(size_t bytes_max)
-    : patterns_(std::make_unique<const Patterns>()), memory_(std::make_unique<Memory>(bytes_max)) {}
+    : patterns_(std::make_unique<const Patterns>()),
+      known_(std::make_unique<KeptByKey<KnownPrompt>>(bytes_max)) {}
 LateValues::~LateValues() = default;
 
 std::vector<LateValue> LateValues::Apply(uint64_t name_space, bool remember,
                                          Conversation* conversation) {
   Request request(name_space, *patterns_, conversation);
   if (!request.HasValues()) return {};
-  request.Continue(memory_.get());
-  const uint64_t key = request.newest_key();
+  request.Continue(known_.get());
+  std::string key = request.newest_key();
   std::vector<LateValue> moved = request.Apply();
-  if (remember) memory_->Keep(name_space, key, request.Take());
+  if (remember) {
+    KnownPrompt prompt = request.Take();
+    const size_t bytes = prompt.bytes();
+    known_->Keep(std::move(key), std::move(prompt), bytes);
+  }
   return moved;
 }
 
 size_t LateValues::bytes() const {
-  return memory_->bytes();
+  return known_->bytes();
 }
 
 }  // namespace cairn

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memory/kept_by_key.h"
 #include "chat/text/message.h"
 
 namespace cairn {
@@ -64,11 +65,10 @@ class LateValues {
   struct FoundValue;
   struct KnownPrompt;
   class Patterns;
-  class Memory;
   class Request;
 
   const std::unique_ptr<const Patterns> patterns_;
-  const std::unique_ptr<Memory> memory_;
+  const std::unique_ptr<KeptByKey<KnownPrompt>> known_;  // by a prompt's messages without values
 };
 
 }  // namespace cairn

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
 #include "testing/chat/family_templates.h"
 #include "testing/chat/test_templates.h"
 
@@ -311,6 +312,23 @@ TEST(LateValues, KeysAreApartAndNothingOutlivesAForgottenPrompt) {
   // As after a restart.
   LateValues anew;
   EXPECT_EQ(Client(&anew, 1).Send(second), TextsOf(second));
+}
+
+// Where the first eight bytes of a text are the secret of XXH3, a product in its 64 bits is zero
+// whatever the next eight are.
+TEST(LateValues, ATextWhose64BitsAreTheSameIsAnotherConversation) {
+  const std::string secret = "\xb8\xfe\x6c\x39\x23\xa4\x4b\xbe";
+  const std::string one = secret + "question" + "of a long walk..";
+  const std::string other = secret + "remember" + "of a long walk..";
+  ASSERT_EQ(Hash64(one), Hash64(other));
+  LateValues late;
+  Client client(&late);
+  client.Send({AtTime("10:04"), User(one)});
+  const auto next = [](const std::string& first) {
+    return Messages{AtTime("10:05"), User(first), Assistant("b"), User("c")};
+  };
+  EXPECT_EQ(client.Send(next(other)), TextsOf(next(other)));
+  EXPECT_NE(client.Send(next(one)), TextsOf(next(one)));
 }
 
 TEST(LateValues, MemoryIsBounded) {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -51,7 +52,7 @@ class VolatileText::Impl {
   const std::vector<std::string>& patterns() const { return patterns_; }
 
   size_t Pin(uint64_t name_space, Conversation* conversation) {
-    const uint64_t key = KeyOf(name_space, *conversation);
+    const std::string key = KeyOf(name_space, *conversation);
     // Replacing long texts may take time, so the lock is not held meanwhile.
     const Values known = ValuesOf(key);
     Values seen;
@@ -86,14 +87,16 @@ class VolatileText::Impl {
 
  private:
   struct Known {
-    uint64_t key = 0;
+    std::string key;
     Values values;
     size_t bytes = 0;
   };
 
   // Covers everything that stays the same when the text matched by the patterns changes.
-  uint64_t KeyOf(uint64_t name_space, const Conversation& conversation) const {
-    uint64_t key = HashMix(name_space, conversation.tools.hash());
+  std::string KeyOf(uint64_t name_space, const Conversation& conversation) const {
+    ListHash begin;
+    begin.AddNumber(name_space);
+    begin.AddText(conversation.tools.text());
     for (const Message& message : conversation.messages) {
       std::string text = message.content;
       MarkedMedia media = message.media;
@@ -103,13 +106,14 @@ class VolatileText::Impl {
         };
         ReplaceMatches(compiled_[p], value, &text, &media);
       }
-      key = HashMix(key, Hash64(text, static_cast<uint64_t>(message.role)));
+      begin.AddNumber(static_cast<uint64_t>(message.role));
+      begin.AddText(text);
       if (message.role == Role::kUser) break;
     }
-    return key;
+    return begin.Key();
   }
 
-  Values ValuesOf(uint64_t key) {
+  Values ValuesOf(const std::string& key) {
     const MutexLock lock(mutex_);
     const auto found = by_key_.find(key);
     if (found == by_key_.end()) return {};
@@ -117,7 +121,7 @@ class VolatileText::Impl {
     return found->second->values;
   }
 
-  void Remember(uint64_t key, Values seen) {
+  void Remember(const std::string& key, Values seen) {
     if (seen.empty()) return;
     const MutexLock lock(mutex_);
     auto found = by_key_.find(key);
@@ -146,7 +150,7 @@ class VolatileText::Impl {
   const size_t bytes_max_;
   mutable Mutex mutex_;
   std::list<Known> list_ GUARDED_BY(mutex_);  // last used first
-  std::unordered_map<uint64_t, std::list<Known>::iterator> by_key_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, std::list<Known>::iterator> by_key_ GUARDED_BY(mutex_);
   size_t bytes_ GUARDED_BY(mutex_) = 0;
 };
 

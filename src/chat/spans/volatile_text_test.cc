@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
 #include "chat/spans/volatile_matcher.h"
 
 namespace cairn::volatile_text_test {
@@ -92,6 +93,20 @@ TEST(VolatileText, TellsConversationsAndClientsApart) {
   EXPECT_EQ(Pinned(text.get(), {system, User("day 4, a")}), "day 4, a");
   EXPECT_EQ(Pinned(text.get(), {User("day 5, a")}), "day 1, a");
   EXPECT_EQ(text->conversations(), 4u);
+}
+
+// Where the first eight bytes of a text are the secret of XXH3 plus the seed, a product in its 64
+// bits is zero whatever the next eight are.
+TEST(VolatileText, ATextWhose64BitsAreTheSameIsAnotherConversation) {
+  const auto text = Days();
+  const std::string secret = "\xba\xfe\x6c\x39\x23\xa4\x4b\xbe";
+  const std::string one = secret + "question" + "of a long walk..";
+  const std::string other = secret + "remember" + "of a long walk..";
+  constexpr auto kSeed = static_cast<uint64_t>(Role::kUser);
+  ASSERT_EQ(Hash64(one, kSeed), Hash64(other, kSeed));
+  const Message answer = {.role = Role::kAssistant, .content = "Yes."};
+  EXPECT_EQ(Pinned(text.get(), {User(one), answer, User("day 1")}), "day 1");
+  EXPECT_EQ(Pinned(text.get(), {User(other), answer, User("day 2")}), "day 2");
 }
 
 TEST(VolatileText, LeavesAnswersAlone) {

@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "cmd/doctor/doctor_trace.h"
 #include "cmd/doctor/doctor_view.h"
 #include "cmd/lib/server_client.h"
 
@@ -29,15 +28,30 @@ CLI::App* AddDoctor(CLI::App* app, DoctorOptions* options) {
       ->check(CLI::Range(1, 72))
       ->capture_default_str();
   doctor->add_option("--trace", options->traces,
-                     "File of cairn serve --trace-out, instead of a running server; may be "
-                     "repeated. It has no text, so places are not named");
+                     "File of cairn serve --trace-out, or another trace that docs/traces.md names, "
+                     "instead of a running server; may be repeated. It has no text, so places are "
+                     "not named");
+  doctor
+      ->add_option("--model-profile", options->replay.model_profile,
+                   "With --trace: the model whose sizes the replay of the cures has; cairn-lab sim "
+                   "--help lists them")
+      ->capture_default_str();
+  doctor
+      ->add_option("--cache-ram", options->replay.cache_ram_mib,
+                   "With --trace: the memory of the replayed cache in MiB")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  doctor->add_option("--parallel", options->replay.slots, "With --trace: the replayed slots")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   return doctor;
 }
 
 int RunDoctor(const DoctorOptions& options) {
   std::string notes;
-  const auto report =
-      options.traces.empty() ? OfServer(options) : DoctorOfTraces(options.traces, &notes);
+  const auto report = options.traces.empty()
+                          ? OfServer(options)
+                          : DoctorOfTraces(options.traces, options.replay, &notes);
   const auto text = report ? DoctorView(*report) : tl::unexpected(report.error());
   std::fputs(notes.c_str(), stderr);
   if (!text) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "cmd/doctor/doctor_trace.h"
+
 namespace CLI {
 class App;
 }
@@ -19,6 +21,7 @@ struct DoctorOptions {
   std::string api_key;
   size_t hours = 24;
   std::vector<std::string> traces;  // files; empty: the running server is asked
+  ReplayOptions replay;             // of the traces
 };
 
 CLI::App* AddDoctor(CLI::App* app, DoctorOptions* options);

@@ -61,7 +61,16 @@ std::string CauseText(size_t rank, const Json& cause) {
   const std::string since = UtcText(cause.at("since").get<int64_t>());
   text += since.empty() ? "\n" : ", since " + since + "\n";
   text += ExampleText(cause.at("example"));
-  return text + "     cure     " + OnOneLine(cause.at("cure").text()) + "\n";
+  text += "     cure     " + OnOneLine(cause.at("cure").text()) + "\n";
+  if (!cause.contains("saved_tokens")) return text;
+  return text + "              saves " + TokenText(cause, "saved_tokens") + " tokens, " +
+         MinutesText(cause.at("saved_minutes").get<double>()) + ", in a replay\n";
+}
+
+std::string ReplayText(const Json& replay) {
+  return "\nReplays are of a simulated " + replay.at("model_profile").text() + " with " +
+         WithCommas(replay.at("cache_ram_mib").get<size_t>()) + " MiB for the cache and " +
+         std::to_string(replay.at("slots").get<size_t>()) + " slots.\n";
 }
 
 std::string ClientText(const Json& client) {
@@ -90,7 +99,8 @@ Result<std::string> DoctorView(std::string_view report) {
     for (const Json& client : parsed.at("clients")) {
       text += (text.empty() ? "" : "\n") + ClientText(client);
     }
-    return text.empty() ? "No requests were seen.\n" : text;
+    if (text.empty()) return "No requests were seen.\n";
+    return parsed.contains("replay") ? text + ReplayText(parsed.at("replay")) : text;
   } catch (const std::exception&) {
     return Fail(ErrorCode::kCorrupt, "the answer is not one of GET /cairn/doctor");
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/json.h"
 #include "testing/base/golden_file.h"
 
 namespace cairn {
@@ -29,6 +30,22 @@ TEST(DoctorView, ShowsClientsCausesAndCures) {
   const auto shown = DoctorView(kReport);
   ASSERT_TRUE(shown.has_value()) << shown.error().message;
   ExpectGolden("doctor.txt", *shown);
+}
+
+TEST(DoctorView, ShowsWhatAReplaySaves) {
+  Json report = Json::parse(kReport);
+  Json& cause = report["clients"][0]["causes"][0];
+  cause["saved_tokens"] = 87654;
+  cause["saved_minutes"] = 9.87;
+  report["replay"] = {{"model_profile", "qwen3.5-4b"}, {"cache_ram_mib", 8192}, {"slots", 4}};
+  const std::string shown = DoctorView(ToText(report)).value_or("");
+  EXPECT_NE(shown.find("\n              saves 87,654 tokens, 9.9 min, in a replay\n"),
+            std::string::npos)
+      << shown;
+  EXPECT_TRUE(
+      shown.ends_with("\nReplays are of a simulated qwen3.5-4b with 8,192 MiB for the cache "
+                      "and 4 slots.\n"))
+      << shown;
 }
 
 TEST(DoctorView, SaysThatThereWereNoRequests) {

@@ -39,7 +39,8 @@ struct ReuseReport {
   };
 
   Path path = Path::kNothing;
-  bool reuse_allowed = true;  // by the request
+  bool same_key_slot = false;  // the slot served the request's cache key last, see SlotNeeds
+  bool reuse_allowed = true;   // by the request
   // It asked for the log-probabilities of its prompt, so nothing of it is reused.
   bool scores_prompt = false;
   size_t prompt_tokens = 0;

@@ -79,6 +79,7 @@ struct GenerationRequest {
   std::shared_ptr<Generation> part_of = {};
   size_t first_answer = 0;
   std::optional<size_t> slot = {};  // requested by the first answer, see SlotNeeds
+  uint64_t cache_key = 0;           // see SlotNeeds
   size_t pinned_texts = 0;          // reported in GenerationCost
   size_t dropped_messages = 0;      // reported in GenerationCost
   // The prompt is a checkpoint's path and gets no answer: its state is loaded into a slot for later

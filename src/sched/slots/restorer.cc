@@ -51,6 +51,10 @@ Restorer::Resumed Restorer::Resume(const SlotNeeds& needs) {
   TraceSpan span(pool_->options().trace, "resume");
   const uint64_t failed = pool_->counters().failed;
   Resumed resumed = ResumeAnyhow(needs);
+  if (needs.cache_key != 0) {
+    uint64_t& last_key = pool_->entry(resumed.slot).cache_key;
+    resumed.report.same_key_slot = std::exchange(last_key, needs.cache_key) == needs.cache_key;
+  }
   if (!span.on()) return resumed;
   span.Add("slot", resumed.slot).Add(TraceArgsOf(resumed.report));
   const uint64_t failures = pool_->counters().failed - failed;
@@ -156,7 +160,7 @@ ResumePath Restorer::Choose(const SlotNeeds& needs) const {
   const bool none_free = !pool_->has_free();
   std::vector<SlotView> views;
   for (const SlotPool::Entry& entry : pool_->entries()) {
-    views.push_back({&entry.slot, entry.free || none_free, entry.used_tick});
+    views.push_back({&entry.slot, entry.free || none_free, entry.used_tick, entry.cache_key});
   }
   return ChooseResumePath(Rules(needs), needs, views, pool_->tick());
 }

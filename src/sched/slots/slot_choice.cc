@@ -131,8 +131,9 @@ class PathFinder {
     path.cost_tokens = static_cast<double>(unread) + MoveCost(rules_, moved) + loss_;
     const auto rank = [&](const ResumePath& w, size_t bytes) {
       const SlotView& view = slots_[w.slot];
-      return std::make_tuple(w.cost_tokens, bytes, w.source, !view.slot->tokens().empty(),
-                             view.used_tick);
+      const bool other_key = needs_.cache_key == 0 || view.cache_key != needs_.cache_key;
+      return std::make_tuple(w.cost_tokens, bytes, w.source, other_key,
+                             !view.slot->tokens().empty(), view.used_tick);
     };
     if (best_ && rank(*best_, MovedBytes(rules_, *best_)) <= rank(path, moved)) return;
     best_ = path;

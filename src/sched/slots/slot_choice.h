@@ -51,12 +51,16 @@ struct SlotNeeds {
   bool in_answer = false;  // see ResumeRules
   // A later request may continue from the slot's last answer as it was generated.
   bool keeps_answer = false;
+  // A hash of the client's name for requests that belong together; 0: none. Of slots that cost the
+  // same, the request gets one that served this key last.
+  uint64_t cache_key = 0;
 };
 
 struct SlotView {
   const Slot* slot = nullptr;
   bool free = true;
   uint64_t used_tick = 0;  // of its last request
+  uint64_t cache_key = 0;  // of its last request that had one
 };
 
 // Returns how many of a slot's tokens a prompt would make it lose that a later request may need.

@@ -89,6 +89,7 @@ class SlotPool {
     size_t beside_tokens = 0;  // computed by other slots since it is free
     bool stays = false;        // the cache does not accept all of it
     size_t prompt_turns = 0;   // of the last prompt that was computed in it
+    uint64_t cache_key = 0;    // of the last request that had one, see SlotNeeds
   };
 
   // All must outlive the pool. The pool owns the slots: as many as the engine has.

@@ -47,6 +47,41 @@ TEST(SlotWish, ASlotThatIsNotThereIsRefused) {
   EXPECT_EQ(submitted.error().code, ErrorCode::kInvalidArgument);
 }
 
+struct Served {
+  std::optional<size_t> slot = {};
+  bool same_key_slot = false;
+};
+
+Served ServeKey(Bench* bench, uint64_t key, std::optional<size_t> slot, size_t tokens) {
+  GenerationRequest request = In(slot, Text(tokens));
+  request.cache_key = key;
+  const auto generation = *bench->scheduler.Submit(std::move(request));
+  while (bench->scheduler.Step()) {
+  }
+  Served served;
+  while (const auto event = generation->Next(std::chrono::milliseconds(0))) {
+    if (event->report) served.same_key_slot = event->report->same_key_slot;
+    served.slot = event->slot;
+  }
+  return served;
+}
+
+TEST(SlotWish, OfSlotsThatCostTheSameTheKeysOwnIsTaken) {
+  Bench bench(Slots(2), {});
+  EXPECT_FALSE(ServeKey(&bench, 7, 0, 300).same_key_slot);
+  EXPECT_FALSE(ServeKey(&bench, 8, 1, 300).same_key_slot);
+  // Both hold the prompt, and slot 0 was unused for longer.
+  const Served again = ServeKey(&bench, 8, {}, 300);
+  EXPECT_EQ(again.slot, 1u);
+  EXPECT_TRUE(again.same_key_slot);
+  const Served other = ServeKey(&bench, 9, {}, 300);
+  EXPECT_EQ(other.slot, 0u);
+  EXPECT_FALSE(other.same_key_slot);
+  // A key's slot is no reason to prefill.
+  ServeKey(&bench, 5, 0, 10);
+  EXPECT_EQ(ServeKey(&bench, 5, {}, 300).slot, 1u);
+}
+
 // Erases as an HTTP thread does, while this thread is the context thread.
 Result<size_t> Erase(Bench* bench, size_t slot, NamespaceId name_space = 0) {
   auto erased = std::async(std::launch::async,

@@ -101,13 +101,17 @@ void Prefill::Resume(RunningRequest* request) {
     request->earlier_answer = EarlierAnswerTo(asked, match);
   }
   accounts_->trace.OnSlotWanted();
-  Restorer::Resumed resumed = slots_->restorer.Resume(
-      {asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again});
+  SlotNeeds needs{
+      asked.name_space, request->prefill_tokens, request->may_reuse(), &match, asked.slot, again};
+  needs.cache_key = asked.cache_key;
+  Restorer::Resumed resumed = slots_->restorer.Resume(needs);
   if (const auto filled = std::exchange(request->filled, std::nullopt)) {
     // The slot holds it since; where it came from is what counts.
     const bool used = filled->slot == resumed.slot &&
                       filled->report.reused_tokens == resumed.report.reused_tokens;
+    const bool same_key_slot = resumed.report.same_key_slot;
     if (used) resumed.report = filled->report;
+    resumed.report.same_key_slot = same_key_slot;
   }
   accounts_->trace.OnResumed(resumed.slot, resumed.report);
   if (resumed.report.disk_tokens > 0) {

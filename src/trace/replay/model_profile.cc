@@ -1,4 +1,4 @@
-#include "lab/sim/model_profile.h"
+#include "trace/replay/model_profile.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "lab/sim/pseudo_prompt.h"
+#include "trace/replay/pseudo_prompt.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 //
 // Threads: one.
 
-#ifndef CAIRN_LAB_SIM_SIZED_DISK_H_
-#define CAIRN_LAB_SIM_SIZED_DISK_H_
+#ifndef CAIRN_TRACE_REPLAY_SIZED_DISK_H_
+#define CAIRN_TRACE_REPLAY_SIZED_DISK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -70,4 +70,4 @@ class SizedDisk {
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_SIZED_DISK_H_
+#endif  // CAIRN_TRACE_REPLAY_SIZED_DISK_H_

@@ -1,12 +1,12 @@
 // SizedEngine: an engine whose model is only sizes and speeds. It holds the lengths of sequences,
 // refuses what its memory class and a full context refuse, claims the bytes of its states
-// (lab/sim/sized_store.h), and advances a clock by the duration of each operation. Its answers are
-// set by the caller.
+// (trace/replay/sized_store.h), and advances a clock by the duration of each operation. Its answers
+// are set by the caller.
 //
 // Threads: one.
 
-#ifndef CAIRN_LAB_SIM_SIZED_ENGINE_H_
-#define CAIRN_LAB_SIM_SIZED_ENGINE_H_
+#ifndef CAIRN_TRACE_REPLAY_SIZED_ENGINE_H_
+#define CAIRN_TRACE_REPLAY_SIZED_ENGINE_H_
 
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "lab/sim/model_profile.h"
+#include "trace/replay/model_profile.h"
 #include "sched/slots/cell_ledger.h"
 
 namespace cairn {
@@ -100,4 +100,4 @@ class SizedEngine final : public Engine {
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_SIZED_ENGINE_H_
+#endif  // CAIRN_TRACE_REPLAY_SIZED_ENGINE_H_

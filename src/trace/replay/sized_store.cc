@@ -1,4 +1,4 @@
-#include "lab/sim/sized_store.h"
+#include "trace/replay/sized_store.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,8 @@
 // TraceReader: parses the lines of one trace format. Each format has a file of its own; the helpers
 // here return errors that name the field.
 
-#ifndef CAIRN_LAB_SIM_TRACE_READER_H_
-#define CAIRN_LAB_SIM_TRACE_READER_H_
+#ifndef CAIRN_TRACE_REPLAY_TRACE_READER_H_
+#define CAIRN_TRACE_REPLAY_TRACE_READER_H_
 
 #include <memory>
 #include <optional>
@@ -11,7 +11,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 
@@ -34,4 +34,4 @@ Result<size_t> TokensField(const Json& object, const char* field,
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_TRACE_READER_H_
+#endif  // CAIRN_TRACE_REPLAY_TRACE_READER_H_

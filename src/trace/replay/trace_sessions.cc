@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "lab/sim/trace_reader.h"
+#include "trace/replay/trace_reader.h"
 
 namespace cairn {
 namespace {

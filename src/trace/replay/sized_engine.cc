@@ -1,10 +1,10 @@
-#include "lab/sim/sized_engine.h"
+#include "trace/replay/sized_engine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "base/check.h"
-#include "lab/sim/sized_store.h"
+#include "trace/replay/sized_store.h"
 
 namespace cairn {
 namespace {

@@ -1,6 +1,6 @@
 // Dialogues with their text, as in chat completions: a line has `messages`, and each answer in it
 // is a request whose prompt is everything before it. The vocabulary is made up
-// (lab/sim/pseudo_prompt.h), and so are the times: one request every ten seconds.
+// (trace/replay/pseudo_prompt.h), and so are the times: one request every ten seconds.
 
 #include <map>
 #include <memory>
@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/json.h"
-#include "lab/sim/pseudo_prompt.h"
-#include "lab/sim/trace_reader.h"
+#include "trace/replay/pseudo_prompt.h"
+#include "trace/replay/trace_reader.h"
 #include "trace/sequence_numbers.h"
 
 namespace cairn {

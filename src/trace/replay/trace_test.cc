@@ -1,4 +1,4 @@
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "lab/sim/trace_reader.h"
+#include "trace/replay/trace_reader.h"
 
 namespace cairn {
 namespace {
@@ -90,9 +90,11 @@ class BlocksReader final : public TraceReader {
       if (Status added = AddAnswer(answer, &requests.back()); !added) return added;
     }
     TraceSession& session = SessionFor(line, trace);
-    for (TraceRequest& request : requests) {
-      request.reuse = line.value("reuse", true);
-      session.requests.push_back(std::move(request));
+    for (size_t i = 0; i < requests.size(); ++i) {
+      requests[i].answer = i;
+      requests[i].reuse = line.value("reuse", true);
+      requests[i].name_space = SizeField(line, "namespace").value_or(0);
+      session.requests.push_back(std::move(requests[i]));
     }
     return {};
   }
@@ -120,6 +122,9 @@ class BlocksReader final : public TraceReader {
     const auto processed = SizeField(answer, "processed");
     if (processed && *processed < request->input_tokens) request->cancelled_at = *processed;
     if (const auto reused = SizeField(answer, "reused")) request->reused_tokens = *reused;
+    if (const auto ms = SizeField(answer, "prompt_ms")) {
+      request->prompt_ms = static_cast<double>(*ms);
+    }
     request->token_ids = std::move(numbers);
     return {};
   }

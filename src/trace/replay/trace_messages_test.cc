@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "lab/sim/simulator.h"
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn::trace_messages_test {
 namespace {

@@ -11,12 +11,12 @@
 //   sessions  one session: block_size, tool_tokens, system_tokens, requests with t (s), agent, in,
 //             out, blocks as inclusive ranges, kind; ids are local to the session
 //   messages  one dialogue: messages as in chat completions. Each answer is a request;
-//             lab/sim/pseudo_prompt.h turns the text into tokens
+//             trace/replay/pseudo_prompt.h turns the text into tokens
 //
 // A value; any thread.
 
-#ifndef CAIRN_LAB_SIM_TRACE_H_
-#define CAIRN_LAB_SIM_TRACE_H_
+#ifndef CAIRN_TRACE_REPLAY_TRACE_H_
+#define CAIRN_TRACE_REPLAY_TRACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +50,9 @@ struct TraceRequest {
   std::optional<size_t> cancelled_at = {};
   bool reuse = true;                         // false: the request forbade reuse
   std::optional<size_t> reused_tokens = {};  // as the server reported
+  std::optional<double> prompt_ms = {};      // likewise
+  uint64_t name_space = 0;                   // a number for the API key
+  size_t answer = 0;  // of several to one prompt, each of which is a TraceRequest
 };
 
 // Requests that one client sent, in order.
@@ -111,6 +114,22 @@ std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once);
 // room for those of tokens in no block.
 bool NumbersNamePrefixes(const std::vector<TraceStep>& steps, size_t block_tokens);
 
+// Makes the tokens of the steps' prompts and answers, in their order.
+class StepTokens {
+ public:
+  StepTokens(const std::vector<TraceStep>& steps, size_t block_tokens);
+
+  Tokens PromptOf(const TraceRequest& request) {
+    return cairn::PromptOf(request, block_tokens_, &last_unique_, kind_);
+  }
+  Tokens AnswerOf(const TraceRequest& request) const { return cairn::AnswerOf(request, kind_); }
+
+ private:
+  const size_t block_tokens_;
+  const TokenKind kind_;
+  Token last_unique_;
+};
+
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_TRACE_H_
+#endif  // CAIRN_TRACE_REPLAY_TRACE_H_

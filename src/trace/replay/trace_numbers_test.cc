@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 namespace cairn {
 namespace {

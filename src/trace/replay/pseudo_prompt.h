@@ -12,8 +12,8 @@
 //
 // A value; any thread.
 
-#ifndef CAIRN_LAB_SIM_PSEUDO_PROMPT_H_
-#define CAIRN_LAB_SIM_PSEUDO_PROMPT_H_
+#ifndef CAIRN_TRACE_REPLAY_PSEUDO_PROMPT_H_
+#define CAIRN_TRACE_REPLAY_PSEUDO_PROMPT_H_
 
 #include <string_view>
 
@@ -45,4 +45,4 @@ class PseudoPrompt {
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_PSEUDO_PROMPT_H_
+#endif  // CAIRN_TRACE_REPLAY_PSEUDO_PROMPT_H_

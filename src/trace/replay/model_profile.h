@@ -10,8 +10,8 @@
 // The speeds are those of one desktop. They only give the ratio of costs: a token prefilled against
 // a byte moved. Both can be set on the command line.
 
-#ifndef CAIRN_LAB_SIM_MODEL_PROFILE_H_
-#define CAIRN_LAB_SIM_MODEL_PROFILE_H_
+#ifndef CAIRN_TRACE_REPLAY_MODEL_PROFILE_H_
+#define CAIRN_TRACE_REPLAY_MODEL_PROFILE_H_
 
 #include <cstddef>
 #include <span>
@@ -42,4 +42,4 @@ Result<ModelProfile> FindModelProfile(std::string_view name);
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_MODEL_PROFILE_H_
+#endif  // CAIRN_TRACE_REPLAY_MODEL_PROFILE_H_

@@ -1,4 +1,4 @@
-#include "lab/sim/sized_disk.h"
+#include "trace/replay/sized_disk.h"
 
 #include <algorithm>
 #include <utility>

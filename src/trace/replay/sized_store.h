@@ -8,8 +8,8 @@
 //
 // Threads: one.
 
-#ifndef CAIRN_LAB_SIM_SIZED_STORE_H_
-#define CAIRN_LAB_SIM_SIZED_STORE_H_
+#ifndef CAIRN_TRACE_REPLAY_SIZED_STORE_H_
+#define CAIRN_TRACE_REPLAY_SIZED_STORE_H_
 
 #include <cstddef>
 #include <functional>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "lab/sim/sized_disk.h"
+#include "trace/replay/sized_disk.h"
 #include "store/snapshot_store.h"
 
 namespace cairn {
@@ -88,4 +88,4 @@ class SizedStore final : public SnapshotStore {
 
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_SIM_SIZED_STORE_H_
+#endif  // CAIRN_TRACE_REPLAY_SIZED_STORE_H_

@@ -1,4 +1,4 @@
-#include "lab/sim/trace.h"
+#include "trace/replay/trace.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "lab/sim/trace_reader.h"
+#include "trace/replay/trace_reader.h"
 
 namespace cairn {
 namespace {
@@ -23,7 +23,8 @@ tl::unexpected<Error> Invalid(const std::string& message) {
 
 Result<std::unique_ptr<TraceReader>> MakeReader(TraceFormat format, const Json& first_line) {
   if (format == TraceFormat::kAuto) {
-    if (first_line.contains("hash_ids")) format = TraceFormat::kBlocks;
+    const bool has_blocks = first_line.contains("hash_ids") || first_line.contains("token_ids");
+    if (has_blocks) format = TraceFormat::kBlocks;
     if (first_line.contains("requests")) format = TraceFormat::kSessions;
     if (first_line.contains("messages")) format = TraceFormat::kMessages;
   }
@@ -50,6 +51,9 @@ Status AddLine(const Json& line, TraceReader* reader, Trace* trace) {
     return Invalid(error.what());
   }
 }
+
+// The first number of a token in no block, where tokens are plain.
+constexpr Token kLastUnique = INT32_MAX - 1;
 
 // The rest is for tokens in no block.
 constexpr size_t kNumbersMax = size_t{kNumberedMax} / 8 * 7;
@@ -276,5 +280,10 @@ bool NumbersNamePrefixes(const std::vector<TraceStep>& steps, size_t block_token
   }
   return predecessors.AgreeInside();
 }
+
+StepTokens::StepTokens(const std::vector<TraceStep>& steps, size_t block_tokens)
+    : block_tokens_(block_tokens),
+      kind_(NumbersNamePrefixes(steps, block_tokens) ? TokenKind::kNumbered : TokenKind::kPlain),
+      last_unique_(kind_ == TokenKind::kNumbered ? kNumberedMax : kLastUnique) {}
 
 }  // namespace cairn

@@ -1,10 +1,11 @@
-// KeptByKey: values that are costly to make, kept by a text up to a number of bytes. The least
-// recently used ones are evicted.
+// KeptByKey: values that are kept by a text up to a number of bytes. The least recently used ones
+// are evicted.
 
-#ifndef CAIRN_API_KEPT_BY_KEY_H_
-#define CAIRN_API_KEPT_BY_KEY_H_
+#ifndef CAIRN_BASE_MEMORY_KEPT_BY_KEY_H_
+#define CAIRN_BASE_MEMORY_KEPT_BY_KEY_H_
 
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <memory>
 #include <string>
@@ -31,23 +32,19 @@ class KeptByKey {
     return found->second->value;
   }
 
-  // Keeps a value that takes `value_bytes`; its key counts too. Returns it, kept or not: one that
-  // is larger than all may be is not, nor one for whose key another thread has kept a value
-  // meanwhile.
+  // Keeps a value that takes `value_bytes`, in the place of the key's last one; its key counts too.
+  // Returns it, kept or not: one that is larger than all may be is not.
   std::shared_ptr<const Value> Keep(std::string key, Value value, size_t value_bytes) {
     Entry entry{std::move(key), std::make_shared<const Value>(std::move(value)), 0};
     entry.bytes = sizeof(Entry) + sizeof(Value) + entry.key.size() + value_bytes;
     const auto kept = entry.value;
     const MutexLock lock(mutex_);
-    if (entry.bytes > bytes_max_ || by_key_.contains(entry.key)) return kept;
+    if (const auto last = by_key_.find(entry.key); last != by_key_.end()) Drop(last->second);
+    if (entry.bytes > bytes_max_) return kept;
     bytes_ += entry.bytes;
     entries_.push_front(std::move(entry));
     by_key_.emplace(entries_.front().key, entries_.begin());
-    while (bytes_ > bytes_max_) {
-      bytes_ -= entries_.back().bytes;
-      by_key_.erase(entries_.back().key);
-      entries_.pop_back();
-    }
+    while (bytes_ > bytes_max_) Drop(std::prev(entries_.end()));
     return kept;
   }
 
@@ -64,6 +61,12 @@ class KeptByKey {
   };
   using Entries = std::list<Entry>;
 
+  void Drop(typename Entries::iterator entry) REQUIRES(mutex_) {
+    bytes_ -= entry->bytes;
+    by_key_.erase(entry->key);
+    entries_.erase(entry);
+  }
+
   const size_t bytes_max_;
   mutable Mutex mutex_;
   Entries entries_ GUARDED_BY(mutex_);  // most recently used first
@@ -74,4 +77,4 @@ class KeptByKey {
 
 }  // namespace cairn
 
-#endif  // CAIRN_API_KEPT_BY_KEY_H_
+#endif  // CAIRN_BASE_MEMORY_KEPT_BY_KEY_H_
