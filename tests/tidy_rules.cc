@@ -103,7 +103,7 @@ const std::vector<Library>& Libraries() {
        {"src/base/json_text.cc", "src/base/json_test.cc", "testing/events/zmq_consumer.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_matcher.cc"}},
       {"libzmq", {"zmq"}, ".h", {"fleet/events/event_sockets", "testing/events/"}},
-      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
+      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec.cc"}},
       {"OpenSSL",
        {"openssl/"},
        ".h",

@@ -7,7 +7,6 @@
 #include "fleet/remote/seal.h"
 #include "store/disk/disk_files.h"
 #include "store/folder/object_folder.h"
-#include "store/folder/put_file.h"
 
 namespace cairn {
 namespace {

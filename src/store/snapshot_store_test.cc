@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "store/snapshot_store.h"
+
+#include <gtest/gtest.h>
 
 namespace cairn {
 namespace {
