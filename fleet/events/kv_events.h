@@ -29,7 +29,6 @@
 #include "fleet/events/event_sockets.h"
 #include "fleet/events/part_table.h"
 #include "tree/prefix_change.h"
-#include "tree/published_prefixes.h"
 #include "tree/token_ids.h"
 
 namespace cairn {

@@ -1,6 +1,6 @@
 // SnapshotStore: holds the bytes of snapshots, in memory or on disk. This is the only header of
-// store/ that other folders need for storage; the one with a disk is folder/tiered_store.cc. A store has
-// no policy: the cache decides what is stored and what is evicted.
+// store/ that other folders need for storage; the store with a disk is in folder/tiered_store.cc. A
+// store has no policy: the cache decides what is stored and what is evicted.
 //
 // Threads: called by one thread.
 

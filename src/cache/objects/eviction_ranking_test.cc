@@ -1,4 +1,4 @@
-#include "cache/objects/conversation_room.h"
+#include "cache/objects/eviction_ranking.h"
 
 #include <gtest/gtest.h>
 
