@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/allocate.h"
-#include "media/medium_wait.h"
+#include "media/medium.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/allocate.h"
-#include "media/decode/exif_orientation.h"
+#include "media/image_size.h"
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC

@@ -13,7 +13,6 @@
 #include "cmd/serve/media/media_flags.h"
 #include "engine/media/llama_media_encoder.h"
 #include "media/child/child_media_decoder.h"
-#include "media/child/kept_media_decoder.h"
 #include "media/decode/decode_child.h"
 
 namespace cairn {

@@ -1,4 +1,4 @@
-#include "media/decode/confine_process.h"
+#include "media/decode/decode_child.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

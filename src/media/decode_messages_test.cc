@@ -1,4 +1,4 @@
-#include "media/media_limits.h"
+#include "media/decode_messages.h"
 
 #include <gtest/gtest.h>
 
