@@ -16,7 +16,7 @@
 #include "fleet/router/children/file_bytes.h"
 #include "fleet/router/error_answer.h"
 #include "fleet/router/forwarding.h"
-#include "routes/api_response.h"
+#include "routes/answering.h"
 #include "routes/ollama_routes.h"
 
 namespace cairn {

@@ -23,6 +23,14 @@ std::string AgentOf(const HttpRequest& request) {
 
 }  // namespace
 
+void StreamPing::Fill(std::string_view ping, std::string* chunk) {
+  if (interval_ms_ <= 0) return;
+  const double now_ms = clock_->NowMs();
+  if (chunk->empty() && now_ms - sent_ms_ < interval_ms_) return;
+  if (chunk->empty()) *chunk = ping;
+  sent_ms_ = now_ms;
+}
+
 double PingMs(const Served& served) {
   return static_cast<double>(served.sse_ping_interval_s) * 1000;
 }

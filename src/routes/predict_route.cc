@@ -15,7 +15,7 @@
 #include "base/join.h"
 #include "base/number_text.h"
 #include "base/process/try_work.h"
-#include "routes/api_response.h"
+#include "routes/answering.h"
 
 namespace cairn {
 namespace {

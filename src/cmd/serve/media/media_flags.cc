@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "http/url_fetch.h"
+#include "http/http_client.h"
 
 namespace cairn {
 namespace {

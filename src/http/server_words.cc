@@ -1,4 +1,4 @@
-#include "http/handler_failure.h"
+#include "http/server_words.h"
 
 #include <new>
 

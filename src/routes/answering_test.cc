@@ -1,4 +1,4 @@
-#include "routes/stream_ping.h"
+#include "routes/answering.h"
 
 #include <gtest/gtest.h>
 
