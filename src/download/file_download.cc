@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "base/ignore_case.h"
-#include "download/file_lock.h"
-#include "download/hub/hub_api.h"
+#include "download/hub/hub_files.h"
+#include "download/part_file.h"
 
 namespace cairn {
 namespace {

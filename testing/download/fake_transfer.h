@@ -9,7 +9,6 @@
 #include <string>
 
 #include "download/web/transfer.h"
-#include "download/web/web_url.h"
 #include "testing/download/played_hub.h"
 
 namespace cairn {

@@ -12,7 +12,7 @@
 
 #include "base/process/try_work.h"
 #include "base/white_space.h"
-#include "download/web/web_url.h"
+#include "download/web/transfer.h"
 
 namespace cairn {
 namespace {

@@ -1,11 +1,10 @@
-#include "download/web/web_get.h"
+#include "download/web/transfer.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "download/web/web_url.h"
 #include "testing/download/download_fixture.h"
 
 namespace cairn {
