@@ -48,7 +48,7 @@ const std::map<std::string, Folders>& AllowedFolders() {
         "trace", "cmd"}},
       {"testing",
        {"base", "download", "events", "media", "tree", "policy", "store", "remote", "cache",
-        "engine", "chat", "sched", "api", "http", "routes", "cmd", "lab"}},
+        "engine", "jinja", "chat", "sched", "api", "http", "routes", "cmd", "lab"}},
   };
   return allowed;
 }

@@ -1,7 +1,7 @@
-// For the tests of this folder: templates rendered with variables in JSON.
+// For the tests of jinja/: templates rendered with variables in JSON.
 
-#ifndef CAIRN_JINJA_TEST_RENDER_H_
-#define CAIRN_JINJA_TEST_RENDER_H_
+#ifndef CAIRN_TESTING_JINJA_TEST_RENDER_H_
+#define CAIRN_TESTING_JINJA_TEST_RENDER_H_
 
 #include <string>
 #include <vector>
@@ -85,4 +85,4 @@ inline std::string WrongOrigin(const Outcome& outcome) {
 
 }  // namespace cairn::jinja::test
 
-#endif  // CAIRN_JINJA_TEST_RENDER_H_
+#endif  // CAIRN_TESTING_JINJA_TEST_RENDER_H_
