@@ -12,7 +12,7 @@
 #include "api/ollama/ollama_models.h"
 #include "api/ollama/ollama_request.h"
 #include "api/wall_clock.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "fleet/router/children/file_bytes.h"
 #include "fleet/router/error_answer.h"
 #include "fleet/router/forwarding.h"

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/ignore_case.h"
+#include "base/text.h"
 #include "fleet/router/children/child_connection.h"
 #include "fleet/router/error_answer.h"
 #include "fleet/router/stream_end.h"

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "base/number_text.h"
+#include "base/text.h"
 #include "lab/bench/percentile.h"
 
 namespace cairn {

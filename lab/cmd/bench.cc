@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "cmd/lib/progress_line.h"
 #include "lab/bench/bench_json.h"
 #include "lab/bench/bench_result.h"

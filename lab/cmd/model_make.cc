@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "cmd/lib/print_log.h"
 #include "lab/cmd/print_error.h"
 #include "lab/maker/encoder_recipe.h"

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "cmd/lib/progress_line.h"
 #include "lab/cmd/print_error.h"
 #include "lab/cmd/sim_figures.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "lab/load/load_parts.h"
 
 namespace cairn::load {

@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "engine/llama/backend/llama_log.h"
 #include "engine/llama/model/llama_pointers.h"
 #include "lab/maker/encoder_recipe.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/tokens.h"
-#include "base/white_space.h"
 #include "lab/maker/model_vocabulary.h"
 
 namespace cairn {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "lab/maker/model_weights.h"
 
 namespace cairn {

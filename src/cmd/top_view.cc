@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace cairn {

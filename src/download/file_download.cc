@@ -15,7 +15,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/ignore_case.h"
+#include "base/text.h"
 #include "download/hub/hub_files.h"
 #include "download/part_file.h"
 

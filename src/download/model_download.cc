@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "download/part_file.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "base/ignore_case.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/join.h"
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "http/server_words.h"
 
 namespace cairn {

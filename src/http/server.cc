@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/ignore_case.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
+#include "base/text.h"
 #include "http/connections/connection_pool.h"
 #include "http/connections/socket.h"
 #include "http/exchange.h"

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "base/allocate.h"
 #include "base/bytes.h"
 
 namespace cairn {

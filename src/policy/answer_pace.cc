@@ -6,7 +6,7 @@
 #include <ranges>
 #include <type_traits>
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

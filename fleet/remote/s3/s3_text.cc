@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "fleet/remote/s3/s3_objects.h"
 
 namespace cairn {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 #include "fleet/remote/seal.h"
 #include "store/disk/disk_files.h"
 #include "store/folder/object_folder.h"

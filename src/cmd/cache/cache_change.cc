@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "cmd/cache/cache_commands.h"
 #include "cmd/cache/cache_text.h"
 #include "store/disk/disk_files.h"

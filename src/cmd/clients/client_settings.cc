@@ -4,7 +4,7 @@
 #include <cctype>
 
 #include "base/nearest_word.h"
-#include "base/white_space.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

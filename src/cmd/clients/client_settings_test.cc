@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 
 namespace cairn::client_settings_test {
 namespace {

@@ -6,9 +6,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/fs.h"
 #include "base/gguf/gguf_name.h"
 #include "base/json.h"
-#include "base/read_file.h"
 #include "chat/template/template_source.h"
 #include "engine/llama/gguf/template_texts.h"
 

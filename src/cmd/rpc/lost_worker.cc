@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "engine/llama/backend/llama_abort.h"
 #include "engine/llama/backend/rpc_backend.h"
 

@@ -1,6 +1,6 @@
 #include "cmd/serve/model_facts.h"
 
-#include "base/number_text.h"
+#include "base/text.h"
 #include "cmd/serve/base/cache_flags.h"
 #include "engine/embed/embedding_architectures.h"
 #include "engine/llama/backend/computing_libraries.h"

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "chat/template/builtin_templates.h"
 #include "chat/template/template_source.h"
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "chat/template/builtin_templates.h"
 #include "cmd/llama_flags/environment.h"
 #include "cmd/serve/adapters/adapter_flags.h"

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/ignore_case.h"
 #include "base/json.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <utility>
 
-#include "base/process/try_work.h"
-#include "base/white_space.h"
+#include "base/process/threads.h"
+#include "base/text.h"
 #include "download/web/transfer.h"
 
 namespace cairn {

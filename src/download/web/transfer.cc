@@ -5,7 +5,7 @@
 #include <cctype>
 #include <utility>
 
-#include "base/ignore_case.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

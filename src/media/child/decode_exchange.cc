@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "media/medium.h"
 
 namespace cairn {

@@ -22,7 +22,6 @@
 #include <string>
 #include <vector>
 
-#include "base/allocate.h"
 #include "base/bytes.h"
 #include "base/result.h"
 #include "media/decode/audio_file.h"

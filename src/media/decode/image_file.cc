@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "media/image_size.h"
 
 #define STB_IMAGE_IMPLEMENTATION

@@ -6,7 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 
-#include "base/number_text.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -14,10 +14,10 @@
 
 #include "api/wall_clock.h"
 #include "base/clock.h"
-#include "base/join.h"
 #include "base/memory_watch.h"
 #include "base/mutex.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
+#include "base/text.h"
 #include "cmd/llama_flags/environment.h"
 #include "cmd/serve/base/cache_flags.h"
 #include "cmd/serve/base/key_flags.h"

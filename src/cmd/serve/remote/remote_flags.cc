@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "cmd/serve/base/key_flags.h"
 #include "fleet/remote/remote_url.h"
 #include "fleet/remote/s3/s3_index.h"

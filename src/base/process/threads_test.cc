@@ -1,12 +1,40 @@
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <stdexcept>
 #include <thread>
 
+#ifdef __linux__
+#endif
+
 namespace cairn {
 namespace {
+
+#ifdef __linux__
+int Niceness() {
+  return getpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)));
+}
+
+TEST(ThreadPriority, IsLoweredForTheCallingThreadAlone) {
+  const int before = Niceness();
+  int lowered = 0;
+  std::thread([&] {
+    LowerThreadPriority();
+    lowered = Niceness();
+  }).join();
+  EXPECT_GT(lowered, before);
+  EXPECT_EQ(Niceness(), before);
+}
+#else
+TEST(ThreadPriority, IsLeftAloneOnThisSystem) {
+  LowerThreadPriority();
+  SUCCEED();
+}
+#endif
 
 TEST(TryWork, ReturnsWhatIsThrownAsAnError) {
   EXPECT_TRUE(TryWork([] {}));

@@ -1,7 +1,8 @@
-// Numbers in the form that people read and write.
+// Short texts: white space, lists of names, names whose case does not matter, and numbers in the
+// form that people read and write.
 
-#ifndef CAIRN_BASE_NUMBER_TEXT_H_
-#define CAIRN_BASE_NUMBER_TEXT_H_
+#ifndef CAIRN_BASE_TEXT_H_
+#define CAIRN_BASE_TEXT_H_
 
 #include <charconv>
 #include <cstddef>
@@ -11,8 +12,48 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace cairn {
+
+// ASCII white space, as chat templates trim it.
+inline constexpr std::string_view kWhiteSpace = " \t\r\n\f\v";
+// JSON's, which is all that models write between the parts of an answer.
+inline constexpr std::string_view kLineSpace = " \t\r\n";
+
+// Returns the part of `text` without leading and trailing white space.
+inline std::string_view Trimmed(std::string_view text) {
+  const size_t begin = text.find_first_not_of(kWhiteSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kWhiteSpace) + 1 - begin);
+}
+
+// Whether `part` is somewhere in `text`.
+inline bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Formats a list of names for a message, "a, b, c". `names` is any range whose elements convert to
+// std::string_view.
+template <typename Names>
+std::string JoinNames(const Names& names) {
+  std::string joined;
+  for (const std::string_view name : names) {
+    if (!joined.empty()) joined += ", ";
+    joined += name;
+  }
+  return joined;
+}
+
+// Whether two names are the same but for their case, such as those of HTTP headers. Only ASCII
+// letters are folded, whatever the locale.
+bool SameIgnoringCase(std::string_view a, std::string_view b);
+
+// Returns the value of the first entry with that name, or an empty view. The view points into
+// `values`.
+std::string_view FindIgnoringCase(const std::vector<std::pair<std::string, std::string>>& values,
+                                  std::string_view name);
 
 // Returns, for example, "12,345".
 inline std::string WithCommas(size_t number) {
@@ -61,4 +102,4 @@ inline std::optional<uint64_t> ParseNumber(std::string_view text) {
 
 }  // namespace cairn
 
-#endif  // CAIRN_BASE_NUMBER_TEXT_H_
+#endif  // CAIRN_BASE_TEXT_H_

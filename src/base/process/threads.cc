@@ -1,9 +1,10 @@
-#include "base/process/thread_priority.h"
+#include "base/process/threads.h"
 
-#ifdef __linux__
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef __linux__
 #endif
 
 namespace cairn {

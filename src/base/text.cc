@@ -1,4 +1,4 @@
-#include "base/ignore_case.h"
+#include "base/text.h"
 
 #include <algorithm>
 

@@ -1,3 +1,5 @@
+#include "base/fs.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,11 +12,12 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <utility>
 
 #include "base/check.h"
-#include "base/fs.h"
 
 namespace cairn {
 namespace {
@@ -275,6 +278,16 @@ Result<std::unique_ptr<FileLock>> RealFs::TryLock(const std::string& path) {
 
 std::unique_ptr<Fs> MakeRealFs() {
   return std::make_unique<RealFs>();
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  // Streaming no bytes at all sets the fail bit, so this also covers folders and empty files.
+  if (!file || !(text << file.rdbuf())) {
+    return Fail(ErrorCode::kNotFound, "'" + path + "' cannot be read, or there is nothing in it");
+  }
+  return std::move(text).str();
 }
 
 }  // namespace cairn
