@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "cmd/lib/print_log.h"
+#include "cmd/lib/progress_line.h"
 #include "lab/maker/llama_graft.h"
 
 namespace cairn {

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "cmd/lib/print_log.h"
+#include "cmd/lib/progress_line.h"
 #include "lab/cmd/print_error.h"
 #include "lab/maker/encoder_recipe.h"
 #include "lab/maker/llama_model_maker.h"

@@ -11,7 +11,6 @@
 #include "base/nearest_word.h"
 #include "base/text.h"
 #include "cmd/llama_flags/llama_flag_table.h"
-#include "cmd/llama_flags/short_flags.h"
 #include "cmd/manual.h"
 #include "cmd/serve/base/key_flags.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "cmd/llama_flags/environment.h"
-#include "cmd/llama_flags/flag_notes.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 
 namespace cairn {
 

@@ -15,7 +15,6 @@
 #include "base/nearest_word.h"
 #include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/llama_flags/llama_translation.h"
-#include "cmd/llama_flags/short_flags.h"
 #include "cmd/serve/base/serve_options.h"
 
 namespace cairn {

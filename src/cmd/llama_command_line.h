@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cmd/llama_flags/flag_notes.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 
 namespace CLI {
 class App;
@@ -25,8 +25,9 @@ struct LlamaLine {
 };
 
 // `serve` is the command with all its flags; `arguments` are those of the program; those of
-// other commands are only spelled out (cmd/llama_flags/short_flags.h). kInvalidArgument: a value is
-// missing or wrong, a flag is refused, or two contradict one another; the message names them.
+// other commands are only spelled out (cmd/llama_flags/llama_flag_table.h). kInvalidArgument: a
+// value is missing or wrong, a flag is refused, or two contradict one another; the message names
+// them.
 Result<LlamaLine> ReadLlamaFlags(const CLI::App& serve, const std::vector<std::string>& arguments);
 
 }  // namespace cairn

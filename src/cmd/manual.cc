@@ -9,7 +9,6 @@
 #include "cmd/completions.h"
 #include "cmd/flags_page.h"
 #include "cmd/llama_flags/environment.h"
-#include "cmd/llama_flags/llama_flags_page.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/cache/cache_commands.h"
-#include "cmd/cache/cache_text.h"
 #include "store/disk/disk_files.h"
 #include "store/disk/disk_store.h"
 #include "store/folder/identity.h"

@@ -1,4 +1,4 @@
-#include "cmd/doctor/doctor_trace.h"
+#include "cmd/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/doctor/doctor_view.h"
+#include "cmd/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/media/served_media.h"
 
 #include <gtest/gtest.h>
 

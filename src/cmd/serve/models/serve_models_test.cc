@@ -1,4 +1,4 @@
-#include "cmd/serve/models/child_command.h"
+#include "cmd/serve/models/serve_models.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

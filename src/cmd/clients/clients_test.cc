@@ -1,4 +1,4 @@
-#include "cmd/clients/client_settings.h"
+#include "cmd/clients/clients.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/fs.h"
 
-namespace cairn::client_settings_test {
+namespace cairn::clients_test {
 namespace {
 
 constexpr std::string_view kPage = R"(# Point your client at it
@@ -73,4 +73,4 @@ TEST(ClientSettings, ThePageHasClientsOfEachKindAndNoNameTwice) {
 }
 
 }  // namespace
-}  // namespace cairn::client_settings_test
+}  // namespace cairn::clients_test

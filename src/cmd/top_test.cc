@@ -1,4 +1,4 @@
-#include "cmd/top_view.h"
+#include "cmd/top.h"
 
 #include <gtest/gtest.h>
 

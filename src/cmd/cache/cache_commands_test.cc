@@ -1,4 +1,4 @@
-#include "cmd/cache/cache_text.h"
+#include "cmd/cache/cache_commands.h"
 
 #include <gtest/gtest.h>
 
