@@ -109,7 +109,7 @@ const std::vector<Library>& Libraries() {
        ".h",
        {"src/api/media/base64.cc", "src/download/web/content_sum.cc",
         "fleet/events/pseudonymous_ids.cc", "src/http/connections/tls.cc", "src/media/medium.cc",
-        "fleet/remote/frame_cipher.cc", "fleet/remote/remote_names.cc",
+        "fleet/remote/seal.cc", "fleet/remote/remote_names.cc",
         "fleet/remote/valkey/valkey_client.cc", "testing/base/made_certificate.h",
         "testing/http/tls_client.h"}},
       {"libcurl",

@@ -27,7 +27,6 @@
 #include "base/result.h"
 #include "fleet/events/block_tree.h"
 #include "fleet/events/event_sockets.h"
-#include "fleet/events/part_table.h"
 #include "tree/prefix_change.h"
 #include "tree/token_ids.h"
 

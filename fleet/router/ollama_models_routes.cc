@@ -13,9 +13,9 @@
 #include "api/ollama/ollama_request.h"
 #include "api/wall_clock.h"
 #include "base/text.h"
-#include "fleet/router/children/file_bytes.h"
-#include "fleet/router/error_answer.h"
 #include "fleet/router/forwarding.h"
+#include "fleet/router/presets/models_folder.h"
+#include "fleet/router/proxy.h"
 #include "routes/answering.h"
 #include "routes/ollama_routes.h"
 

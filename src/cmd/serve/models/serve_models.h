@@ -19,7 +19,7 @@
 #include "cmd/serve/base/server_log.h"
 #include "cmd/serve/models/model_presets.h"
 #include "fleet/router/children/child_process.h"
-#include "fleet/router/presets/model_entry.h"
+#include "fleet/router/presets/models_folder.h"
 
 namespace cairn {
 

@@ -17,7 +17,6 @@
 #include "cmd/lib/cache_folder.h"
 #include "cmd/serve/base/disk_cache.h"
 #include "cmd/serve/base/serve_options.h"
-#include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_names.h"
 #include "fleet/remote/remote_objects.h"
 #include "fleet/remote/tier/remote_tier.h"

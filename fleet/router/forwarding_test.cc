@@ -1,4 +1,4 @@
-#include "fleet/router/request_model.h"
+#include "fleet/router/forwarding.h"
 
 #include <gtest/gtest.h>
 

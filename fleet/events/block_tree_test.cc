@@ -1,4 +1,4 @@
-#include "fleet/events/part_table.h"
+#include "fleet/events/block_tree.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include "testing/base/played_share.h"
 #include "testing/events/event_consumer.h"
 
-namespace cairn::part_table_test {
+namespace cairn::block_tree_test {
 namespace {
 
 using test::EventConsumer;
@@ -322,4 +322,4 @@ TEST(PartTable, AConsumerKnowsThePrefixesOfAllResumableParts) {
 }
 
 }  // namespace
-}  // namespace cairn::part_table_test
+}  // namespace cairn::block_tree_test

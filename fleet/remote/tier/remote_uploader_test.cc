@@ -1,4 +1,4 @@
-#include "fleet/remote/tier/upload_queue.h"
+#include "fleet/remote/tier/remote_uploader.h"
 
 #include <gtest/gtest.h>
 

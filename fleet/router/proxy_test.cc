@@ -1,4 +1,4 @@
-#include "fleet/router/stream_end.h"
+#include "fleet/router/proxy.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "fleet/remote/remote_index.h"
+#include "fleet/remote/remote_objects.h"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "fleet/remote/tier/remote_pace.h"
+#include "fleet/remote/tier/remote_shared.h"
 
 #include <gtest/gtest.h>
 
