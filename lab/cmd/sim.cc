@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "cmd/lib/progress_line.h"
 #include "lab/cmd/print_error.h"
-#include "lab/cmd/sim_figures.h"
+#include "lab/cmd/sim_fleet.h"
 #include "lab/sim/oracle.h"
 #include "lab/sim/simulator.h"
 

@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/lib/progress_line.h"
-#include "lab/cmd/sim_figures.h"
 #include "lab/fleet/fleet.h"
 
 namespace cairn {

@@ -12,7 +12,6 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "lab/sim/trace_reader.h"
 
 namespace cairn {
 namespace {

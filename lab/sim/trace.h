@@ -21,11 +21,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <istream>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "base/tokens.h"
 #include "policy/prompt_shape.h"
@@ -110,6 +112,25 @@ std::vector<TraceStep> Interleave(const Trace& trace, size_t at_once);
 // Mooncake's traces, and for the token_ids of ours. False too if the numbers of the tokens leave no
 // room for those of tokens in no block.
 bool NumbersNamePrefixes(const std::vector<TraceStep>& steps, size_t block_tokens);
+
+// TraceReader: parses the lines of one trace format. Each format has a file of its own; the helpers
+// here return errors that name the field.
+class TraceReader {
+ public:
+  virtual ~TraceReader() = default;
+  virtual Status AddLine(const Json& line, Trace* trace) = 0;
+};
+
+std::unique_ptr<TraceReader> MakeBlocksReader();
+std::unique_ptr<TraceReader> MakeSessionsReader();
+std::unique_ptr<TraceReader> MakeMessagesReader();
+
+// Returns an integer from 0 to 2^53. kInvalidArgument names the field.
+Result<size_t> SizeField(const Json& object, const char* field);
+// As SizeField() for a token count, kTraceTokensMax at most. `absent`: the value if the field is
+// missing; without it the field is required.
+Result<size_t> TokensField(const Json& object, const char* field,
+                           std::optional<size_t> absent = std::nullopt);
 
 }  // namespace cairn
 

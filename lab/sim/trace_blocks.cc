@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "lab/sim/trace_reader.h"
+#include "lab/sim/trace.h"
 
 namespace cairn {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "lab/sim/pseudo_prompt.h"
-#include "lab/sim/trace_reader.h"
+#include "lab/sim/trace.h"
 #include "trace/sequence_numbers.h"
 
 namespace cairn {

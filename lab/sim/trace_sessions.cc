@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "lab/sim/trace_reader.h"
+#include "lab/sim/trace.h"
 
 namespace cairn {
 namespace {

@@ -1,8 +1,8 @@
 // A benchmark's result as a short text for a terminal. Pages and plots are drawn by lab/report/.
 // Pure.
 
-#ifndef CAIRN_LAB_BENCH_BENCH_TABLE_H_
-#define CAIRN_LAB_BENCH_BENCH_TABLE_H_
+#ifndef CAIRN_LAB_BENCH_BENCH_REPORT_H_
+#define CAIRN_LAB_BENCH_BENCH_REPORT_H_
 
 #include <string>
 
@@ -14,6 +14,12 @@ namespace cairn {
 // keys in the JSON. Lines are under 100 columns.
 std::string FormatBench(const BenchResult& result);
 
+// A benchmark's result as a file: all measurements, request by request. docs/scenarios.md describes
+// the format; lab/report/ reads it. Pure.
+
+// Returns one JSON object, with a line end.
+std::string BenchJson(const BenchResult& result);
+
 }  // namespace cairn
 
-#endif  // CAIRN_LAB_BENCH_BENCH_TABLE_H_
+#endif  // CAIRN_LAB_BENCH_BENCH_REPORT_H_

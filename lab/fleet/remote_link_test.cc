@@ -1,4 +1,4 @@
-#include "lab/fleet/remote_objects.h"
+#include "lab/fleet/remote_link.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lab/bench/percentile.h"
+#include "lab/bench/bench_result.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "lab/load/load_stats.h"
+#include "lab/load/load_client.h"
 
 #include <gtest/gtest.h>
 
