@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "testing/base/golden_file.h"
-#include "testing/store/object_sample.h"
+#include "testing/store/object_fixture.h"
 
 namespace cairn {
 namespace {

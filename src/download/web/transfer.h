@@ -2,7 +2,7 @@
 // tries nothing twice; both are decisions of its callers (WebGet, file_download.h).
 //
 // A program has one, from MakeCurlTransfer; tests have one that plays a hub with faults
-// (testing/download/fake_transfer.h).
+// (testing/download/download_fixture.h).
 
 #ifndef CAIRN_DOWNLOAD_WEB_TRANSFER_H_
 #define CAIRN_DOWNLOAD_WEB_TRANSFER_H_
