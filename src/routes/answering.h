@@ -1,5 +1,5 @@
 // The parts that the routes of all APIs share: an answer's identity and its record, whole answers
-// and streams, and handlers that wait for the model.
+// and streams, handlers that wait for the model, and those that a drain stops.
 
 #ifndef CAIRN_ROUTES_ANSWERING_H_
 #define CAIRN_ROUTES_ANSWERING_H_
@@ -21,6 +21,19 @@
 #include "routes/routes.h"
 
 namespace cairn {
+
+// The routes of a drain: GET, POST and DELETE /cairn/drain, /health, and the 503 of requests that
+// come while the server drains (api/admin/drain.h).
+
+// Wraps the handler of a route that computes: while the server drains, it answers 503. Otherwise
+// the drain waits until the answer has been sent. `served` outlives the server.
+HttpHandler UnlessDraining(Served* served, HttpHandler handler);
+
+// Answers 503 while the server drains. REQUIRES: the model is loaded.
+HttpResponse HealthResponse(const Served& served);
+
+// REQUIRES: before server->Bind().
+void AddDrainRoutes(HttpServer* server, Served* served);
 
 // The answers of the API's handlers: a body, or an error in the words of the API.
 

@@ -19,7 +19,6 @@
 #include "api/openai/responses_request.h"
 #include "api/request/adapters.h"
 #include "routes/answering.h"
-#include "routes/drain_routes.h"
 #include "routes/ollama_routes.h"
 #include "routes/request_routes.h"
 

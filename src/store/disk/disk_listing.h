@@ -22,7 +22,6 @@
 #include "store/disk/disk_index.h"
 #include "store/disk/disk_limits.h"
 #include "store/disk/disk_store.h"
-#include "store/disk/disk_trouble.h"
 
 namespace cairn {
 

@@ -24,7 +24,6 @@
 #include "store/disk/disk_listing.h"
 #include "store/disk/disk_queue.h"
 #include "store/disk/disk_store.h"
-#include "store/disk/disk_trouble.h"
 #include "store/disk/disk_writer.h"
 
 namespace cairn {

@@ -1,4 +1,4 @@
-#include "store/disk/disk_trouble.h"
+#include "store/disk/disk_limits.h"
 
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-#include "fleet/router/merged_metrics.h"
+#include "fleet/router/merged_answers.h"
 
 #include <gtest/gtest.h>
 
