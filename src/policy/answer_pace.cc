@@ -3,10 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <ranges>
 #include <type_traits>
-
-#include "base/text.h"
 
 namespace cairn {
 namespace {
@@ -149,26 +146,17 @@ constexpr std::array<NamedPace, 3> kPaces{{
     {{"share", "prefill takes --prefill-share of the time"}, NewPace<SharePace>},
 }};
 
-std::string_view PaceName(const NamedPace& pace) {
-  return pace.policy.name;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AnswerPace>> MakeAnswerPace(const AnswerPaceOptions& options) {
-  for (const NamedPace& pace : kPaces) {
-    if (pace.policy.name == options.name) return pace.make(options);
-  }
-  return Fail(ErrorCode::kInvalidArgument,
-              "there is no answer pace named '" + options.name +
-                  "'; there are: " + JoinNames(std::views::transform(kPaces, PaceName)));
+  const auto* const found = FindPolicy(kPaces, options.name);
+  if (found == nullptr)
+    return tl::unexpected(NoSuchPolicy("answer pace", options.name, SummariesOf(kPaces)));
+  return found->make(options);
 }
 
 std::vector<PolicySummary> AnswerPaceSummaries() {
-  std::vector<PolicySummary> summaries;
-  summaries.reserve(kPaces.size());
-  for (const NamedPace& pace : kPaces) summaries.push_back(pace.policy);
-  return summaries;
+  return SummariesOf(kPaces);
 }
 
 }  // namespace cairn

@@ -1,6 +1,6 @@
 // AnswerPace: divides the machine's time between prompts that wait to be prefilled and answers that
-// are being decoded. This is the header of policy/ that others include for it; the policies stand in
-// answer_pace.cc.
+// are being decoded. This is the header of policy/ that others include for it; the policies stand
+// in answer_pace.cc.
 //
 //   answers   | token |                 | token | token |                 | token | …
 //   prompts           | chunk |  chunk  |               | chunk |  chunk  |

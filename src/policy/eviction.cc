@@ -4,10 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <string>
-
-#include "base/text.h"
 
 namespace cairn {
 namespace {
@@ -251,10 +248,6 @@ constexpr std::array<NamedEviction, 6> kEvictions{{
      NewEviction<ValueEviction>},
 }};
 
-std::string_view EvictionName(const NamedEviction& eviction) {
-  return eviction.policy.name;
-}
-
 }  // namespace
 
 bool LongerUnused(const EvictionCandidate& a, const EvictionCandidate& b) {
@@ -273,19 +266,14 @@ std::optional<size_t> EvictionPolicy::Victim(std::span<const EvictionCandidate> 
 }
 
 Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name) {
-  for (const NamedEviction& eviction : kEvictions) {
-    if (eviction.policy.name == name) return eviction.make();
-  }
-  return Fail(ErrorCode::kInvalidArgument,
-              "there is no eviction policy named '" + std::string(name) +
-                  "'; there are: " + JoinNames(std::views::transform(kEvictions, EvictionName)));
+  const auto* const found = FindPolicy(kEvictions, name);
+  if (found == nullptr)
+    return tl::unexpected(NoSuchPolicy("eviction policy", name, SummariesOf(kEvictions)));
+  return found->make();
 }
 
 std::vector<PolicySummary> EvictionSummaries() {
-  std::vector<PolicySummary> summaries;
-  summaries.reserve(kEvictions.size());
-  for (const NamedEviction& eviction : kEvictions) summaries.push_back(eviction.policy);
-  return summaries;
+  return SummariesOf(kEvictions);
 }
 
 }  // namespace cairn

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <ranges>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 #include "base/check.h"
-#include "base/text.h"
 
 namespace cairn {
 namespace {
@@ -176,28 +174,19 @@ constexpr std::array<NamedPlacement, 8> kPlacements{{
      NewPlacement<UserTurnsPlacement>},
 }};
 
-std::string_view PlacementName(const NamedPlacement& placement) {
-  return placement.policy.name;
-}
-
 Result<std::unique_ptr<PlacementPolicy>> MakeOne(std::string_view name,
                                                  const PlacementOptions& options) {
-  for (const NamedPlacement& placement : kPlacements) {
-    if (placement.policy.name == name) return placement.make(options);
-  }
-  return Fail(ErrorCode::kInvalidArgument,
-              "there is no placement policy named '" + std::string(name) +
-                  "'; there are: " + JoinNames(std::views::transform(kPlacements, PlacementName)) +
-                  " (several may be joined with commas)");
+  const auto* const found = FindPolicy(kPlacements, name);
+  if (found != nullptr) return found->make(options);
+  Error error = NoSuchPolicy("placement policy", name, SummariesOf(kPlacements));
+  error.message += " (several may be joined with commas)";
+  return tl::unexpected(std::move(error));
 }
 
 }  // namespace
 
 std::vector<PolicySummary> PlacementSummaries() {
-  std::vector<PolicySummary> summaries;
-  summaries.reserve(kPlacements.size());
-  for (const NamedPlacement& placement : kPlacements) summaries.push_back(placement.policy);
-  return summaries;
+  return SummariesOf(kPlacements);
 }
 
 size_t CutFor(const Placement& placement, const PromptCuts& cuts) {
