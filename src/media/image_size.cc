@@ -132,7 +132,7 @@ Sides SidesOf(ImageFormat format, HeaderBytes* bytes) {
   return {};
 }
 
-constexpr size_t kChannels = 3;
+constexpr size_t kPixelBytes = 3;
 constexpr uint32_t kOrientationTag = 0x0112;
 constexpr uint32_t kShortType = 3;
 
@@ -250,8 +250,8 @@ Status TurnUpright(ExifOrientation orientation, DecodedMedium* image) {
     for (size_t column = 0; column < image->width; ++column) {
       const size_t x = columns_back ? image->width - 1 - column : column;
       const size_t place = turned ? x * width + y : y * width + x;
-      std::memcpy(upright.data() + place * kChannels, from, kChannels);
-      from += kChannels;
+      std::memcpy(upright.data() + place * kPixelBytes, from, kPixelBytes);
+      from += kPixelBytes;
     }
   }
   image->rgb = std::move(upright);

@@ -1,5 +1,5 @@
-// What `cairn serve` loads beside the engine (the files that its flags name, and the contexts for
-// embeddings and reranking), and what it logs about the model.
+// Loads what `cairn serve` needs beside the engine (the files that its flags name, and the contexts
+// for embeddings and reranking), and logs the facts of the model.
 
 #ifndef CAIRN_CMD_SERVE_SERVED_MODEL_H_
 #define CAIRN_CMD_SERVE_SERVED_MODEL_H_

@@ -11,7 +11,8 @@
 namespace cairn {
 namespace {
 
-constexpr int64_t kSecondNs = 1'000'000'000;
+using test::kSecondNs;
+
 constexpr int64_t kNowNs = int64_t{1'800'000'000} * kSecondNs;
 constexpr double kHalfLifeS = 100;
 constexpr int64_t kHalfLifeNs = 100 * kSecondNs;
@@ -77,7 +78,6 @@ TEST(TimeAfterUses, BelievesNoTimeThatIsFarAhead) {
 }
 
 using test::kModel;
-using test::kSecondNs;
 using test::kStartNs;
 using test::Segment;
 using test::Snapshot;
