@@ -1,11 +1,11 @@
 #include "cmd/serve/remote/remote_flags.h"
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <utility>
 
+#include "api/wall_clock.h"
 #include "base/fs.h"
 #include "cmd/serve/base/key_flags.h"
 #include "fleet/remote/remote_url.h"
@@ -144,11 +144,6 @@ Status OpenValkey(const RemoteFlagValues& values, const RemoteUrl& url, RemoteSt
   stores->index = MakeValkeyIndex(stores->objects_client.get());
   stores->place = url.host + ":" + std::to_string(url.port);
   return {};
-}
-
-int64_t UnixS() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::seconds>(now).count();
 }
 
 }  // namespace
@@ -325,7 +320,7 @@ void ServedRemote::Start(const ServeOptions& options, const DiskCache& disk, con
     return store->Adopt(name, ms_max);
   };
   tier.wake = std::move(wake);
-  tier.now_s = UnixS;
+  tier.now_s = NowUnixS;
   tier.log = log_;
   tier_ = std::make_unique<RemoteTier>(std::move(tier));
   lookup_ = std::make_unique<TierLookup>(tier_.get());
