@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "testing/base/golden_file.h"
-#include "testing/store/object_fixture.h"
+#include "testing/store/object_sample.h"
 
 namespace cairn {
 namespace {

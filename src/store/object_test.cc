@@ -11,7 +11,7 @@
 
 #include "base/hash.h"
 #include "testing/base/played_share.h"
-#include "testing/store/object_fixture.h"
+#include "testing/store/object_sample.h"
 
 namespace cairn {
 namespace {

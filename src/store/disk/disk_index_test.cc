@@ -83,7 +83,7 @@ using test::Segment;
 using test::Snapshot;
 using test::TokensOf;
 
-constexpr double kHalfLifeS = 3600;
+constexpr double kLongHalfLifeS = 3600;
 
 class Index {
  public:
@@ -96,7 +96,7 @@ class Index {
   std::vector<ObjectName> ToFree(uint64_t bytes, const ObjectName& incoming = {}) {
     const DiskEntry* const entry =
         incoming.empty() ? nullptr : index_.Find(ToText(kModel), incoming);
-    const auto entries = index_.ToFree(bytes, entry, kStartNs, kHalfLifeS);
+    const auto entries = index_.ToFree(bytes, entry, kStartNs, kLongHalfLifeS);
     if (!entries) return {ObjectName{}};
     std::vector<ObjectName> names;
     for (const DiskEntry& evicted : *entries) names.push_back(evicted.name);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "testing/store/disk_fixture.h"
-#include "testing/store/object_fixture.h"
+#include "testing/store/object_sample.h"
 
 namespace cairn {
 namespace {
