@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn::bench {
 namespace {

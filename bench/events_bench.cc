@@ -13,7 +13,6 @@
 #include "filled_cache.h"
 #include "fleet/events/block_tree.h"
 #include "fleet/events/kv_event.h"
-#include "fleet/events/part_table.h"
 #include "fleet/events/pseudonymous_ids.h"
 #include "made_engine.h"
 #include "sched/scheduler.h"

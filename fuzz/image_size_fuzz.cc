@@ -5,7 +5,6 @@
 
 #include "base/check.h"
 #include "fuzz/input.h"
-#include "media/decode/exif_orientation.h"
 #include "media/image_size.h"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "fuzz/input.h"
 #include "jinja/template.h"
-#include "jinja/test_render.h"
+#include "testing/jinja/test_render.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace cairn;  // NOLINT: the target begins here

@@ -11,7 +11,7 @@
 #include "base/utf8.h"
 #include "fuzz/input.h"
 #include "lab/client/sse.h"
-#include "routes/stream_ping.h"
+#include "routes/answering.h"
 
 namespace cairn {
 

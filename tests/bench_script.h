@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "conformance/child_process.h"
 
 namespace cairn::test {

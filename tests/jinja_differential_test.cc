@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "jinja/template.h"
-#include "jinja/test_render.h"
+#include "testing/jinja/test_render.h"
 
 namespace cairn::jinja {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "lab/maker/llama_adapter_maker.h"
+#include "lab/maker/llama_model_maker.h"
 #include "served.h"
 
 namespace cairn {

@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "served.h"
 
 namespace cairn {

@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fs.h"
 #include "base/json.h"
-#include "base/read_file.h"
 #include "http/http_client.h"
 #include "lab/client/server_process.h"
 #include "made_model.h"

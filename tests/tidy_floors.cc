@@ -42,7 +42,6 @@ const std::map<std::string, Floors>& FloorsOfFolders() {
       {"http", {"connections", "."}},
       {"jinja", {"value", "run", "builtin", "syntax", "."}},
       {"media", {".", "child", "decode"}},
-      {"policy", {".", "evict"}},
       {"remote", {".", "tier", "valkey", "s3"}},
       {"router", {"presets", "children", "."}},
       {"sched",

@@ -48,7 +48,7 @@ const std::map<std::string, Folders>& AllowedFolders() {
         "trace", "cmd"}},
       {"testing",
        {"base", "download", "events", "media", "tree", "policy", "store", "remote", "cache",
-        "engine", "chat", "sched", "api", "http", "routes", "cmd", "lab"}},
+        "engine", "jinja", "chat", "sched", "api", "http", "routes", "cmd", "lab"}},
   };
   return allowed;
 }
@@ -103,13 +103,13 @@ const std::vector<Library>& Libraries() {
        {"src/base/json_text.cc", "src/base/json_test.cc", "testing/events/zmq_consumer.cc"}},
       {"RE2", {"re2/", "absl/"}, ".h", {"src/chat/spans/volatile_matcher.cc"}},
       {"libzmq", {"zmq"}, ".h", {"fleet/events/event_sockets", "testing/events/"}},
-      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec_lossless.cc"}},
+      {"zstd", {"zstd", "zdict"}, ".h", {"src/store/codec/codec.cc"}},
       {"OpenSSL",
        {"openssl/"},
        ".h",
        {"src/api/media/base64.cc", "src/download/web/content_sum.cc",
         "fleet/events/pseudonymous_ids.cc", "src/http/connections/tls.cc", "src/media/medium.cc",
-        "fleet/remote/frame_cipher.cc", "fleet/remote/remote_names.cc",
+        "fleet/remote/seal.cc", "fleet/remote/remote_names.cc",
         "fleet/remote/valkey/valkey_client.cc", "testing/base/made_certificate.h",
         "testing/http/tls_client.h"}},
       {"libcurl",

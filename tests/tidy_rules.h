@@ -25,7 +25,7 @@ Complaints CheckLines(const SourceFile& file);
 // Only the program prints; all other code returns its messages.
 Complaints CheckPrinting(const SourceFile& file);
 // A file of src/ that starts a thread also catches what its body throws, by TryWork
-// (base/process/try_work.h): an exception that leaves a thread ends the process.
+// (base/process/threads.h): an exception that leaves a thread ends the process.
 Complaints CheckThreads(const SourceFile& file);
 // A mutex of src/ and fleet/ is one that clang checks (base/mutex.h), and in the class that has it
 // something is GUARDED_BY it, unless a comment there says that it "guards no member", and what for.

@@ -5,8 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "base/process/thread_priority.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

@@ -27,9 +27,7 @@
 #include "base/result.h"
 #include "fleet/events/block_tree.h"
 #include "fleet/events/event_sockets.h"
-#include "fleet/events/part_table.h"
 #include "tree/prefix_change.h"
-#include "tree/published_prefixes.h"
 #include "tree/token_ids.h"
 
 namespace cairn {

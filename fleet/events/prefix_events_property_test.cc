@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "fleet/events/block_tree.h"
-#include "fleet/events/part_table.h"
 #include "testing/base/played_share.h"
 #include "testing/events/event_consumer.h"
 #include "testing/sched/played_schedule.h"

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/white_space.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

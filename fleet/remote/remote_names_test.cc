@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "fleet/remote/remote_index.h"
+#include "fleet/remote/remote_objects.h"
 #include "testing/store/disk_fixture.h"
 
 namespace cairn {

@@ -15,9 +15,13 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/bytes.h"
+#include "base/provenance.h"
 #include "base/result.h"
+#include "fleet/remote/remote_names.h"
+#include "store/object.h"
 
 namespace cairn {
 
@@ -53,6 +57,60 @@ class RemoteObjects {
                       const std::function<void(const std::string& path, uint64_t bytes)>& visit,
                       Deadline deadline) = 0;
   // Has all calls, present and later ones, end soon with an error. For the end of the process.
+  virtual void Cancel() {}
+};
+
+// RemoteIndex: finds the remote objects of a prompt by hashes of its blocks of 512 tokens
+// (fleet/remote/remote_names.h). Whoever loses it loses hits and nothing else: an entry may be
+// missing, stale or forged, and the object that it leads to is checked.
+//
+// All calls block, at most until the deadline; errors as in fleet/remote/remote_objects.h.
+//
+// Threads: any.
+
+// The most entries that a reader takes of one key: the newest ones.
+inline constexpr size_t kEntriesPerKeyMax = 64;
+
+// One object, as the index describes it. docs/format.md specifies the 88 bytes.
+struct RemoteEntry {
+  ObjectKind kind = ObjectKind::kSnapshot;
+  uint8_t checkpoint_class = 0;
+  bool has_logits = false;
+  RemoteId id;
+  RemoteId parent;  // segments: the one that it begins in; empty if it begins at 0
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  LineageId lineage = 0;
+  uint64_t stored_bytes = 0;  // size of the sealed object
+  double worth_ms = 0;
+  int64_t written_s = 0;  // seconds since 1970
+
+  friend bool operator==(const RemoteEntry&, const RemoteEntry&) = default;
+};
+
+inline constexpr size_t kEntryBytes = 88;
+std::string EncodeEntry(const RemoteEntry& entry);
+// Returns kCorrupt if it is not an entry; kUnsupported if a newer version wrote it.
+Result<RemoteEntry> DecodeEntry(ByteSpan bytes);
+// Keeps the newest entries that a reader takes.
+void KeepNewest(std::vector<RemoteEntry>* entries);
+
+class RemoteIndex {
+ public:
+  struct Row {
+    std::string key;
+    RemoteEntry entry;
+  };
+
+  virtual ~RemoteIndex() = default;
+
+  // Returns the entries of each key, in one round trip. Entries that cannot be read are left out.
+  virtual Result<std::vector<std::vector<RemoteEntry>>> Find(const std::vector<std::string>& keys,
+                                                             Deadline deadline) = 0;
+  // Adds the rows, or replaces those of the same key and id. They expire after `ttl_s`.
+  virtual Status Add(const std::vector<Row>& rows, int64_t ttl_s, Deadline deadline) = 0;
+  virtual Status Remove(const std::string& key, const RemoteId& id, Deadline deadline) = 0;
+  // As RemoteObjects::Cancel.
   virtual void Cancel() {}
 };
 

@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_names.h"
 #include "fleet/remote/remote_objects.h"
 #include "store/object.h"

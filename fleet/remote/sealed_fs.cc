@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "fleet/remote/frame_cipher.h"
+#include "fleet/remote/seal.h"
 #include "store/object.h"
 
 namespace cairn {

@@ -5,7 +5,7 @@
 //   | header, 64 bytes | 64 KiB, tag | 64 KiB, tag | … | the last part, tag |
 //
 // Frames have one size, so that any part of a file is read without the parts before it
-// (fleet/remote/frame_cipher.h). A flipped bit, a missing, swapped or foreign frame and a truncated
+// (fleet/remote/seal.h). A flipped bit, a missing, swapped or foreign frame and a truncated
 // end are kCorrupt. What is sealed with a key that is not at hand is kUnsupported: it belongs to
 // another server and stays. Where a file's name must be authenticated, the file's content has to
 // say it, as objects do.

@@ -8,12 +8,29 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "fleet/router/router_routes.h"
 
 namespace cairn {
+
+// RequestModel: which model a request's body names, without parsing the body: it may hold images of
+// many MiB, which the model's own process parses anyway.
+struct NamedModel {
+  enum class Kind {
+    kNone,      // the body names no model, or null, or is no JSON object
+    kNamed,     // `name` is the model
+    kNoString,  // the field is of another type
+  };
+  Kind kind = Kind::kNone;
+  std::string name;
+};
+
+// Returns the member "model" of the JSON object `body`; of several the last one, as JSON parsers
+// do. The members before it are only skipped; whether all is valid is the process's to say.
+NamedModel RequestModel(std::string_view body);
 
 // Returns the value in the query, or an empty text.
 std::string ParamOf(const HttpRequest& request, const char* name);

@@ -12,11 +12,11 @@
 #include "api/ollama/ollama_models.h"
 #include "api/ollama/ollama_request.h"
 #include "api/wall_clock.h"
-#include "base/number_text.h"
-#include "fleet/router/children/file_bytes.h"
-#include "fleet/router/error_answer.h"
+#include "base/text.h"
 #include "fleet/router/forwarding.h"
-#include "routes/api_response.h"
+#include "fleet/router/presets/models_folder.h"
+#include "fleet/router/proxy.h"
+#include "routes/answering.h"
 #include "routes/ollama_routes.h"
 
 namespace cairn {

@@ -11,11 +11,10 @@
 #include "api/json.h"
 #include "api/record/request_log.h"
 #include "api/wall_clock.h"
-#include "fleet/router/error_answer.h"
 #include "fleet/router/forwarding.h"
-#include "fleet/router/merged_metrics.h"
-#include "fleet/router/model_list.h"
+#include "fleet/router/merged_answers.h"
 #include "fleet/router/ollama_models_routes.h"
+#include "fleet/router/proxy.h"
 #include "routes/request_routes.h"
 #include "routes/routes.h"
 

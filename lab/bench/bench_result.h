@@ -1,5 +1,5 @@
 // The measurements of a benchmark, as data: `cairn-lab bench` fills in runs of scenarios and
-// `cairn-lab bench load` runs of workloads; bench_json.h writes both.
+// `cairn-lab bench load` runs of workloads; bench_report.h writes both.
 
 #ifndef CAIRN_LAB_BENCH_BENCH_RESULT_H_
 #define CAIRN_LAB_BENCH_BENCH_RESULT_H_
@@ -81,6 +81,12 @@ struct BenchResult {
   uint64_t seed = 0;
   std::vector<ServerFigures> servers;  // pairs are (servers[0], servers[i])
 };
+
+// Order statistics of a list of values. Pure.
+
+// Returns the value below which `share` (0 to 1) of the values lie, interpolated linearly between
+// its two neighbours; 0 if there are no values.
+double Percentile(std::vector<double> values, double share);
 
 }  // namespace cairn
 

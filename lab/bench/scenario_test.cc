@@ -99,7 +99,7 @@ std::vector<std::string> Requests(std::string_view name, const ScenarioParams& p
   return scenario ? DryRun(*scenario).requests : std::vector<std::string>();
 }
 
-size_t Bytes(const std::vector<std::string>& texts) {
+size_t TextBytes(const std::vector<std::string>& texts) {
   size_t bytes = 0;
   for (const std::string& text : texts) bytes += text.size();
   return bytes;
@@ -136,11 +136,11 @@ TEST(Scenario, IsTheSameForTheSameSeedAndSharesNoBeginningWithOthers) {
 TEST(Scenario, GrowsWithTheScaleAndTheTokenizersTokens) {
   for (const ScenarioInfo& info : Scenarios()) {
     if (NeedsTrace(info.name)) continue;
-    const size_t small = Bytes(Requests(info.name, Params(0.5)));
-    EXPECT_GT(Bytes(Requests(info.name, Params(1))), small * 4 / 3) << info.name;
+    const size_t small = TextBytes(Requests(info.name, Params(0.5)));
+    EXPECT_GT(TextBytes(Requests(info.name, Params(1))), small * 4 / 3) << info.name;
     ScenarioParams longer = Params(0.5);
     longer.bytes_per_token = 2;
-    EXPECT_GT(Bytes(Requests(info.name, longer)), small * 4 / 3) << info.name;
+    EXPECT_GT(TextBytes(Requests(info.name, longer)), small * 4 / 3) << info.name;
   }
 }
 

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "lab/bench/bench_json.h"
-#include "lab/bench/bench_table.h"
-#include "lab/cmd/bench_setup.h"
+#include "lab/bench/bench_report.h"
+#include "lab/cmd/bench.h"
 #include "lab/cmd/print_error.h"
 
 namespace cairn {

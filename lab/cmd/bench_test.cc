@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/fs.h"
 #include "base/json.h"
-#include "base/read_file.h"
 #include "lab/bench/bench_runner.h"
 #include "lab/client/server_process.h"
 #include "lab/cmd/model_make.h"

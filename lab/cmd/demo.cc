@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/fs.h"
 #include "base/json.h"
-#include "base/number_text.h"
-#include "base/read_file.h"
+#include "base/text.h"
 #include "lab/client/chat_client.h"
 #include "lab/client/server_process.h"
 #include "lab/cmd/print_error.h"

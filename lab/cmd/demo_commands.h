@@ -10,9 +10,7 @@
 #include <vector>
 
 #include "lab/cmd/demo.h"
-#include "lab/cmd/model_graft.h"
 #include "lab/cmd/model_make.h"
-#include "lab/cmd/model_make_projector.h"
 
 namespace CLI {
 class App;

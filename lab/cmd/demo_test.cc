@@ -10,8 +10,8 @@
 #include <sstream>
 #include <string>
 
+#include "base/fs.h"
 #include "base/json.h"
-#include "base/read_file.h"
 #include "lab/cmd/model_make.h"
 #include "lab/demo/demo_conversation.h"
 

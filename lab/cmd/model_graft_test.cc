@@ -1,4 +1,4 @@
-#include "lab/cmd/model_graft.h"
+#include "lab/cmd/model_make.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,8 +6,6 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <string>
-
-#include "lab/cmd/model_make.h"
 
 namespace cairn::model_graft_test {
 namespace {

@@ -3,13 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-#include "base/join.h"
-#include "cmd/lib/print_log.h"
+#include "base/text.h"
+#include "cmd/lib/progress_line.h"
 #include "lab/cmd/print_error.h"
 #include "lab/maker/encoder_recipe.h"
+#include "lab/maker/llama_graft.h"
 #include "lab/maker/llama_model_maker.h"
 
 namespace cairn {
+
 namespace {}  // namespace
 
 CLI::App* AddModelMake(CLI::App* model, ModelMakeOptions* options) {
@@ -66,6 +68,62 @@ int RunModelMake(const ModelMakeOptions& options) {
               options.path.c_str(), recipe->shape.architecture.c_str(), recipe->shape.width,
               recipe->shape.layers, static_cast<double>(written->parameters) / 1e6,
               options.quant.c_str(), static_cast<unsigned long long>(written->file_bytes));
+  return 0;
+}
+
+namespace {}  // namespace
+
+CLI::App* AddModelMakeProjector(CLI::App* model, ModelMakeProjectorOptions* options) {
+  CLI::App* make = model->add_subcommand("make-projector",
+                                         "Make a synthetic projector (mmproj): an encoder of "
+                                         "images or recordings with random weights");
+  ProjectorShape& shape = options->shape;
+  make->add_option("kind", shape.kind, "One of " + JoinNames(KnownProjectors()))->required();
+  make->add_option("file", options->path, "GGUF file to write")->required();
+  make->add_option("--width", shape.width, "Embedding size of the text model")
+      ->required()
+      ->check(CLI::PositiveNumber);
+  make->add_option("--seed", shape.seed, "Seed of the random weights")->capture_default_str();
+  return make;
+}
+
+int RunModelMakeProjector(const ModelMakeProjectorOptions& options) {
+  const Result<ProjectorRecipe> recipe = MakeProjectorRecipe(options.shape);
+  if (!recipe) return PrintError("model make-projector", recipe.error().message);
+  const Result<WrittenModel> written = WriteProjector(*recipe, options.path);
+  if (!written) return PrintError("model make-projector", written.error().message);
+  std::printf("%s: %s for models %u wide, %.2f million parameters, %llu bytes\n",
+              options.path.c_str(), options.shape.kind.c_str(), options.shape.width,
+              static_cast<double>(written->parameters) / 1e6,
+              static_cast<unsigned long long>(written->file_bytes));
+  return 0;
+}
+
+CLI::App* AddModelGraft(CLI::App* model, ModelGraftOptions* options) {
+  CLI::App* graft = model->add_subcommand(
+      "graft",
+      "Put a llama model's weights into a hybrid frame (falcon-h1): the same answers, and a "
+      "recurrent state that they do not depend on");
+  graft->add_option("from", options->from, "The GGUF file of a llama model")->required();
+  graft->add_option("to", options->to, "The GGUF file to write")->required();
+  graft->add_flag("--verbose", options->verbose, "Show libllama's log");
+  return graft;
+}
+
+int RunModelGraft(const ModelGraftOptions& options) {
+  LogSink log;
+  if (options.verbose) log = PrintLogLine;
+  const Result<GraftedModel> grafted = GraftModel(options.from, options.to, log);
+  if (!grafted) {
+    std::fprintf(stderr, "cairn-lab model graft: %s\n", grafted.error().message.c_str());
+    return 1;
+  }
+  std::printf(
+      "%s: falcon-h1, the weights of %s in %u layers, %.1f MB of recurrent state, %llu "
+      "bytes\n",
+      options.to.c_str(), grafted->name.c_str(), grafted->layers,
+      static_cast<double>(grafted->state_bytes) / 1e6,
+      static_cast<unsigned long long>(grafted->file_bytes));
   return 0;
 }
 

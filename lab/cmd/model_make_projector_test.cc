@@ -1,4 +1,4 @@
-#include "lab/cmd/model_make_projector.h"
+#include "lab/cmd/model_make.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "cmd/lib/progress_line.h"
 #include "lab/cmd/print_error.h"
-#include "lab/cmd/sim_figures.h"
+#include "lab/cmd/sim_fleet.h"
 #include "lab/sim/oracle.h"
 #include "lab/sim/simulator.h"
 

@@ -12,9 +12,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "cmd/lib/progress_line.h"
-#include "lab/cmd/sim_figures.h"
 #include "lab/fleet/fleet.h"
 
 namespace cairn {

@@ -4,9 +4,13 @@
 #ifndef CAIRN_LAB_CMD_SIM_FLEET_H_
 #define CAIRN_LAB_CMD_SIM_FLEET_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "lab/sim/simulator.h"
@@ -17,6 +21,24 @@ class App;
 }
 
 namespace cairn {
+
+// How `cairn-lab sim` prints its figures, of one server and of a fleet.
+
+inline constexpr double kPercent = 100;
+// Played between two updates of the line that tells how far a run is.
+inline constexpr size_t kRequestsPerProgress = 64;
+
+// Returns one of the values: `share` (0 to 1) of them are not larger. 0 if there are none.
+inline double NearestRank(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  const auto at = static_cast<size_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at), values.end());
+  return values[at];
+}
+
+inline void PrintFigure(std::string_view name, const std::string& value) {
+  std::printf("%-22.*s %s\n", static_cast<int>(name.size()), name.data(), value.c_str());
+}
 
 struct FleetCommandOptions {
   size_t servers = 0;  // 0: one server, without a front

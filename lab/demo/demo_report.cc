@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace cairn {

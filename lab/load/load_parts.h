@@ -11,7 +11,6 @@
 
 #include "lab/bench/bench_result.h"
 #include "lab/load/load_client.h"
-#include "lab/load/load_stats.h"
 #include "lab/load/load_workload.h"
 
 namespace cairn::load {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lab/bench/percentile.h"
+#include "lab/bench/bench_result.h"
 #include "lab/load/load_parts.h"
 
 namespace cairn::load {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "lab/bench/bench_result.h"
 #include "lab/bench/bench_server.h"
-#include "lab/bench/percentile.h"
 #include "lab/client/seeded_text.h"
 #include "lab/load/load_parts.h"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "lab/maker/model_vocabulary.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "engine/llama/backend/llama_log.h"
 #include "lab/maker/llama_gguf.h"
 #include "lab/maker/model_weights.h"

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "lab/maker/model_recipe.h"
+#include "lab/maker/projector_recipe.h"
 
 namespace cairn {
 
@@ -36,6 +37,28 @@ std::vector<std::string> KnownQuants();
 // kInternal: writing or quantising failed, usually for lack of disk space.
 Result<WrittenModel> WriteModel(const ModelRecipe& recipe, const std::string& path,
                                 const WriteOptions& options);
+
+// WriteProjector: makes the GGUF file of a synthetic projector (lab/maker/projector_recipe.h).
+
+// Makes the projector at `path`, in float32; an existing file is replaced atomically, and no other
+// file remains. The same recipe gives the same bytes. Any thread.
+//
+// kInvalidArgument: `path` cannot be written.
+// kInternal: writing failed, usually for lack of disk space.
+Result<WrittenModel> WriteProjector(const ProjectorRecipe& recipe, const std::string& path);
+
+// WriteAdapter: makes the GGUF file of a synthetic LoRA adapter for a synthetic model.
+struct AdapterShape {
+  uint32_t rank = 4;
+  float strength = 1;  // how much it changes beside the weights themselves, at scale 1
+  uint64_t seed = 1;   // of the weights
+};
+
+// Makes an adapter that changes the attention and feed-forward weights of the model of `recipe` at
+// `path`; an existing file is replaced atomically. The same recipe and shape give the same bytes.
+// Any thread. Errors as WriteModel's.
+Status WriteAdapter(const ModelRecipe& recipe, const AdapterShape& shape, const std::string& path,
+                    const LogSink& log = {});
 
 }  // namespace cairn
 

@@ -1,4 +1,4 @@
-#include "lab/maker/llama_projector_maker.h"
+#include "lab/maker/llama_model_maker.h"
 
 #include <gguf.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "lab/maker/encoder_recipe.h"
 #include "lab/maker/model_vocabulary.h"
 

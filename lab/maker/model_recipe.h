@@ -44,7 +44,7 @@ struct ModelShape {
   bool infill = false;   // adds infill tokens to the vocabulary
   bool ranks = false;    // adds a classification head; see KnownEncodersThatRank, and qwen3
   bool unigram = false;  // an encoder has the vocabulary of XLM-RoBERTa, not that of BERT
-  // Adds a head for multi-token prediction (lab/maker/mtp_weights.h); see
+  // Adds a head for multi-token prediction (lab/maker/model_weights.h); see
   // KnownArchitecturesWithHeads.
   bool mtp = false;
   // The share of letters behind which the head is right; then the model's text depends mostly on

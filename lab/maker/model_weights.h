@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/maker/model_recipe.h"
+
 namespace cairn {
 
 // Returns whether the file should have the tensor. libllama accepts more tensors than real files
@@ -23,6 +25,23 @@ bool WantsTensor(std::string_view architecture, std::string_view tensor);
 // sums over (GGUF's first dimension); the result has `row_size * rows` values.
 std::vector<float> MakeWeights(std::string_view architecture, std::string_view tensor,
                                size_t row_size, size_t rows, uint64_t seed);
+
+// The weights of a synthetic model that has a head for multi-token prediction (ModelShape::mtp).
+//
+// A random head is hardly ever right, because nothing has taught it. So a share of letters may be
+// given (ModelShape::mtp_right) behind which it is: the model's layers then add little to the
+// embedding of the last token, and the head passes the embedding of its own last token on to the
+// same output. In front of the other letters the head's output rows are exchanged, so it is wrong.
+//
+// Pure functions: any thread.
+
+// Whether the tensor is one that only heads have: "blk.4.nextn.eh_proj.weight".
+bool IsHeadTensor(std::string_view tensor);
+// Whether the file should have it. Real files share the model's embeddings and mostly its output.
+bool HeadWantsTensor(const ModelShape& shape, std::string_view tensor);
+// As MakeWeights, for any tensor of a model of this shape.
+std::vector<float> WeightsWithHead(const ModelShape& shape, std::string_view tensor,
+                                   size_t row_size, size_t rows);
 
 }  // namespace cairn
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

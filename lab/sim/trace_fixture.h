@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "lab/sim/simulator.h"
-#include "trace/replay/trace.h"
 #include "policy/eviction.h"
 #include "policy/placement.h"
+#include "trace/replay/trace.h"
 #include "trace/sequence_numbers.h"
 
 namespace cairn::test {

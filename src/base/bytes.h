@@ -5,13 +5,18 @@
 #define CAIRN_BASE_BYTES_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/result.h"
 
 namespace cairn {
 
@@ -48,6 +53,26 @@ inline std::string_view TextView(ByteSpan bytes) {
 inline bool StartsWith(ByteSpan bytes, std::string_view text) {
   const ByteSpan wanted = BytesOf(text);
   return bytes.size() >= wanted.size() && std::equal(wanted.begin(), wanted.end(), bytes.begin());
+}
+
+// Allocation of buffers whose size a client or a model determines. Running out of memory for such a
+// buffer is an Error like any other. Small allocations that everything needs are not covered here
+// (base/memory_watch.h holds back some memory for them).
+
+inline Error NoMemoryError(size_t bytes) {
+  return {ErrorCode::kUnavailable, "there is no memory for " + std::to_string(bytes) + " bytes"};
+}
+
+// Returns kUnavailable, and leaves `bytes` unchanged, if there is not enough memory.
+inline Status TryResize(Bytes* bytes, size_t size) {
+  try {
+    bytes->resize(size);
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(NoMemoryError(size));
+  } catch (const std::length_error&) {
+    return tl::unexpected(NoMemoryError(size));
+  }
+  return {};
 }
 
 }  // namespace cairn

@@ -1,4 +1,4 @@
-#include "base/read_file.h"
+#include "base/fs.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -15,7 +15,7 @@
 // Either can be evicted while the other stays. While a slot holds the KV, the snapshot alone
 // suffices to resume; otherwise the KV is assembled from the segments
 // (cache/objects/segment_index.h). Where a model's KV cannot be cut into segments, the full state
-// of a slot is stored (cache/objects/full_state_index.h).
+// of a slot is stored (cache/objects/segment_index.h).
 //
 // A store may save objects beyond this process (store/snapshot_store.h). Then saved objects may
 // leave memory and be read again, objects that were saved earlier are found and taken in as if they
@@ -40,14 +40,11 @@
 #include "base/provenance.h"
 #include "base/result.h"
 #include "base/tokens.h"
-#include "cache/disk/disk_intake.h"
 #include "cache/disk/disk_loader.h"
 #include "cache/disk/disk_saver.h"
 #include "cache/disk/evictor.h"
 #include "cache/objects/cache_stats.h"
-#include "cache/objects/checkpoint.h"
-#include "cache/objects/conversation_room.h"
-#include "cache/objects/full_state_index.h"
+#include "cache/objects/eviction_ranking.h"
 #include "cache/objects/object_table.h"
 #include "cache/objects/segment_index.h"
 #include "cache/objects/stored_prefixes.h"

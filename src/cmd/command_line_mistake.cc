@@ -8,10 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/join.h"
 #include "base/nearest_word.h"
+#include "base/text.h"
 #include "cmd/llama_flags/llama_flag_table.h"
-#include "cmd/llama_flags/short_flags.h"
 #include "cmd/manual.h"
 #include "cmd/serve/base/key_flags.h"
 

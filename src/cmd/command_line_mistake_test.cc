@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cmd/llama_flags/short_flags.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/serve/serve.h"
 #include "cmd/top.h"
 

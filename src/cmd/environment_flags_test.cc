@@ -1,4 +1,4 @@
-#include "cmd/environment_flags.h"
+#include "cmd/llama_command_line.h"
 
 #include <gtest/gtest.h>
 

@@ -49,6 +49,14 @@ std::vector<std::string> FlagsOf(const CLI::Option& option);
 // Returns the man pages by file name.
 std::map<std::string, std::string> ManPages(const CLI::App& app, const std::string& date);
 
+// Shell completions for bash, zsh and fish. All three follow the typed words to the command, then
+// offer its subcommands and flags, or files after a flag that takes a value and where nothing else
+// matches.
+
+std::string BashCompletion(const CLI::App& app);
+std::string ZshCompletion(const CLI::App& app);
+std::string FishCompletion(const CLI::App& app);
+
 }  // namespace cairn
 
 #endif  // CAIRN_CMD_MANUAL_H_

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cmd/completions.h"
 #include "cmd/serve/serve.h"
 
 namespace cairn {

@@ -15,9 +15,9 @@
 #include <thread>
 #include <utility>
 
-#include "base/ignore_case.h"
-#include "download/file_lock.h"
-#include "download/hub/hub_api.h"
+#include "base/text.h"
+#include "download/hub/hub_files.h"
+#include "download/part_file.h"
 
 namespace cairn {
 namespace {

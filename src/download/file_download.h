@@ -16,10 +16,9 @@
 
 #include "base/log.h"
 #include "base/result.h"
-#include "download/file_lock.h"
 #include "download/part_file.h"
 #include "download/web/content_sum.h"
-#include "download/web/web_get.h"
+#include "download/web/transfer.h"
 
 namespace cairn {
 

@@ -1,11 +1,13 @@
 #include "download/part_file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <utility>
@@ -38,6 +40,28 @@ Status SyncFolderOf(const std::string& path) {
 }
 
 }  // namespace
+
+Result<std::unique_ptr<DownloadLock>> DownloadLock::Try(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    const std::string why = std::generic_category().message(errno);
+    return Fail(ErrorCode::kUnavailable, "\"" + path + "\": " + why);
+  }
+  std::unique_ptr<DownloadLock> lock(new DownloadLock(descriptor));
+  while (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) return nullptr;
+    const std::string why = std::generic_category().message(errno);
+    return Fail(ErrorCode::kUnavailable, "\"" + path + "\" cannot be locked: " + why);
+  }
+  return lock;
+}
+
+DownloadLock::~DownloadLock() {
+  close(descriptor_);
+}
 
 uint64_t BytesOfPart(const std::string& path) {
   struct stat found = {};

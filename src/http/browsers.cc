@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/ignore_case.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

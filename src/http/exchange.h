@@ -8,18 +8,65 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "http/browsers.h"
 #include "http/connections/socket.h"
 #include "http/request_seats.h"
 #include "http/router.h"
+#include "http/server.h"
 
 namespace cairn {
+
+// StreamSource: adapts a handler's stream to the HTTP library, shared by the provider and the
+// releaser of one answer.
+//
+// Threads: the connection's.
+class StreamSource {
+ public:
+  StreamSource(StreamBody body, LogSink log) : body_(std::move(body)), log_(std::move(log)) {}
+
+  // The library's provider: writes one chunk into `sink`. Returns false to end the connection.
+  template <typename Sink>
+  bool Provide(Sink& sink) {
+    std::string chunk;
+    bool more = false;
+    try {
+      more = body_.next(&chunk);
+    } catch (const std::exception& e) {
+      if (log_) log_(LogLevel::kError, std::string("a stream failed: ") + e.what());
+      return false;
+    } catch (...) {
+      if (log_) log_(LogLevel::kError, "a stream failed: it threw something unknown");
+      return false;
+    }
+    ended_ = !more;
+    if (!chunk.empty() && !sink.write(chunk.data(), chunk.size())) return false;
+    if (!more) sink.done();
+    return true;  // the library checks that the client is still there before the next call
+  }
+
+  void Release() {
+    if (ended_ || !body_.on_gone) return;
+    ended_ = true;
+    try {
+      body_.on_gone();
+    } catch (...) {
+      if (log_) log_(LogLevel::kError, "a stream's on_gone threw");
+    }
+  }
+
+ private:
+  StreamBody body_;
+  const LogSink log_;
+  bool ended_ = false;
+};
 
 // A request in progress. The library's callbacks carry no context of ours, but the connection's
 // thread serves only this request, so a thread-local pointer identifies it.

@@ -1,15 +1,17 @@
 // HttpClient: HTTP requests to the server that a benchmark or test runs against, ours or a peer's,
-// and to web servers (http/url_fetch.h).
+// and to web servers (http/http_client.h).
 
 #ifndef CAIRN_HTTP_HTTP_CLIENT_H_
 #define CAIRN_HTTP_HTTP_CLIENT_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -73,6 +75,26 @@ class HttpClient {
   std::string prefix_;  // prepended to every path
   HttpClientOptions options_;
 };
+
+// FetchUrl: gets a file from a web server that a client of ours named.
+//
+// The caller decides whether clients may make this machine send requests: the address may be one
+// that only this machine can reach.
+struct UrlFetchOptions {
+  int time_ms_max = 10'000;  // for everything, redirects included
+  size_t redirects_max = 3;
+  // As in HttpClientOptions; limited by the time that is left too.
+  int connect_timeout_ms = 5'000;
+};
+
+// GETs an http or https URL, follows redirects to others, and returns the body of the 200. Any
+// thread. https works where the HTTP library was built with TLS; the server's certificate must be
+// valid.
+//
+// kInvalidArgument: not such a URL. kTooLong: the body has more than `bytes_max` bytes, of which no
+// more are received. kTimedOut: it took too long. kUnavailable: anything else.
+Result<Bytes> FetchUrl(const std::string& url, size_t bytes_max,
+                       const UrlFetchOptions& options = {});
 
 }  // namespace cairn
 

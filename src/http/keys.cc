@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "base/hash.h"
-#include "base/ignore_case.h"
+#include "base/text.h"
 #include "http/router.h"
 
 namespace cairn {

@@ -14,18 +14,15 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/ignore_case.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
+#include "base/text.h"
 #include "http/connections/connection_pool.h"
 #include "http/connections/socket.h"
 #include "http/exchange.h"
-#include "http/handler_failure.h"
 #include "http/keys.h"
-#include "http/nearest_route.h"
 #include "http/request_seats.h"
 #include "http/router.h"
 #include "http/server_words.h"
-#include "http/stream_source.h"
 
 namespace cairn {
 namespace {

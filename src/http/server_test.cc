@@ -9,14 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "base/text.h"
 #include "testing/http/server_fixture.h"
 
 namespace cairn {
 namespace {
-
-bool Contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST_F(HttpServerTest, HandsTheWholeRequestToItsHandler) {
   HttpRequest seen;

@@ -3,6 +3,7 @@
 #ifndef CAIRN_HTTP_SERVER_WORDS_H_
 #define CAIRN_HTTP_SERVER_WORDS_H_
 
+#include <exception>
 #include <string>
 #include <string_view>
 
@@ -86,6 +87,15 @@ inline constexpr const char* kTooLongText = "the request's headers are longer th
 inline constexpr std::string_view kPlainHttpAnswer =
     "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n"
     "Content-Length: 47\r\n\r\nthis port speaks TLS: begin the URL with https\n";
+
+// The answer and the log line for a handler that threw.
+struct HandlerFailure {
+  int status = 500;     // 503 if a retry may succeed
+  std::string why;      // for the log
+  std::string message;  // for the client
+};
+
+HandlerFailure FailureOf(const std::exception_ptr& thrown);
 
 }  // namespace cairn
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "jinja/test_render.h"
+#include "testing/jinja/test_render.h"
 
 namespace cairn::jinja::mutated_templates_test {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "jinja/test_render.h"
+#include "testing/jinja/test_render.h"
 
 namespace cairn::jinja::origins_test {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "jinja/test_render.h"
+#include "testing/jinja/test_render.h"
 
 namespace cairn::jinja::template_test {
 namespace {

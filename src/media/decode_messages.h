@@ -14,10 +14,26 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "media/media_limits.h"
+#include "base/bytes.h"
+#include "base/result.h"
+#include "media/image_size.h"
 #include "media/medium.h"
 
 namespace cairn {
+
+// MediaLimits: how large the files of media may be, before and after decoding.
+//
+// Values; any thread.
+struct MediaLimits {
+  size_t file_bytes_max = size_t{64} << 20U;
+  uint32_t side_max = 16'384;  // pixels of an image's width and of its height
+  uint64_t pixels_max = 64'000'000;
+  uint32_t audio_seconds_max = 600;
+};
+
+// Returns the declared size. kInvalidArgument if the file is none of the formats of image_size.h,
+// or its header is broken or declares more than the limits.
+Result<ImageSize> CheckImageSize(ByteSpan file, const MediaLimits& limits);
 
 constexpr uint32_t kDecodeRequestMagic = 0x4D444331;
 constexpr uint32_t kDecodeReplyMagic = 0x4D445231;

@@ -18,7 +18,7 @@
 
 #include "base/result.h"
 #include "base/tokens.h"
-#include "media/decoded_medium.h"
+#include "media/medium.h"
 
 namespace cairn {
 

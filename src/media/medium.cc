@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/number_text.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -11,6 +11,7 @@
 #ifndef CAIRN_MEDIA_MEDIUM_H_
 #define CAIRN_MEDIA_MEDIUM_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -21,6 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/result.h"
 
 namespace cairn {
 
@@ -67,6 +69,38 @@ size_t MarkerBytes(const MarkedMedia& media);
 inline constexpr std::string_view kNextMediumMarker = "<__media__>";
 // Returns the text with kNextMediumMarker at each place of `media`.
 std::string WithNextMediumMarkers(std::string_view text, const MarkedMedia& media);
+
+// DecodedMedium: the pixels of an image or the samples of a recording.
+//
+// Values; any thread.
+struct DecodedMedium {
+  MediumKind kind = MediumKind::kImage;
+  // Images: three bytes a pixel, red, green, blue, row by row from the top.
+  uint32_t width = 0;
+  uint32_t height = 0;
+  Bytes rgb;
+  // Recordings: one channel, at the sample rate that was asked for, between -1 and 1.
+  std::vector<float> samples;
+};
+
+// Decodes the files of media. Any thread, concurrently.
+class MediaDecoder {
+ public:
+  virtual ~MediaDecoder() = default;
+  // kInvalidArgument if the file is broken, of a kind that is not supported, or larger than the
+  // limits; the message says which, and begins with nothing that names the medium. kCancelled if
+  // Medium::gone says that nobody wants it; whoever wants the same file has to ask again.
+  virtual Result<DecodedMedium> Decode(const Medium& medium) = 0;
+  // As Decode, for one of several owners, such as the keys of a server, who take turns.
+  virtual Result<DecodedMedium> DecodeFor(uint64_t /*owner*/, const Medium& medium) {
+    return Decode(medium);
+  }
+};
+
+// How often who waits for the decoding of a medium asks whether the medium is still wanted
+// (Medium::gone).
+
+inline constexpr std::chrono::milliseconds kGoneLookInterval{100};
 
 }  // namespace cairn
 

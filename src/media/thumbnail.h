@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "media/decoded_medium.h"
+#include "media/medium.h"
 
 namespace cairn {
 

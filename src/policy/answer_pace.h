@@ -1,6 +1,6 @@
 // AnswerPace: divides the machine's time between prompts that wait to be prefilled and answers that
-// are being decoded. This is the header of policy/ that others include for it; each policy is a
-// file of its own behind it.
+// are being decoded. This is the header of policy/ that others include for it; the policies stand
+// in answer_pace.cc.
 //
 //   answers   | token |                 | token | token |                 | token | …
 //   prompts           | chunk |  chunk  |               | chunk |  chunk  |
@@ -65,11 +65,6 @@ Result<std::unique_ptr<AnswerPace>> MakeAnswerPace(const AnswerPaceOptions& opti
 
 // Sorted by name.
 std::vector<PolicySummary> AnswerPaceSummaries();
-
-// Each is defined in its own file.
-std::unique_ptr<AnswerPace> MakeNonePace(const AnswerPaceOptions& options);
-std::unique_ptr<AnswerPace> MakeRatePace(const AnswerPaceOptions& options);
-std::unique_ptr<AnswerPace> MakeSharePace(const AnswerPaceOptions& options);
 
 }  // namespace cairn
 

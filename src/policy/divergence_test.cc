@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/divergence_histogram.h"
 #include "testing/policy/test_shapes.h"
 
 namespace cairn {

@@ -1,5 +1,5 @@
 // Eviction: chooses the object to evict when a budget is full. This is the header of policy/ that
-// others include for it; each policy is a file of its own behind it.
+// others include for it; the policies stand in eviction.cc.
 
 #ifndef CAIRN_POLICY_EVICTION_H_
 #define CAIRN_POLICY_EVICTION_H_
@@ -79,14 +79,6 @@ Result<std::unique_ptr<EvictionPolicy>> MakeEviction(std::string_view name);
 
 // Sorted by name.
 std::vector<PolicySummary> EvictionSummaries();
-
-// Each is defined in its own file.
-std::unique_ptr<EvictionPolicy> MakeClosestPairEviction();
-std::unique_ptr<EvictionPolicy> MakeFifoEviction();
-std::unique_ptr<EvictionPolicy> MakeLruEviction();
-std::unique_ptr<EvictionPolicy> MakeMarconiEviction();
-std::unique_ptr<EvictionPolicy> MakeNoneEviction();
-std::unique_ptr<EvictionPolicy> MakeValueEviction();
 
 // For policies: the order of last use, which also decides among equals; and the first candidate in
 // it.

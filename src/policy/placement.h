@@ -1,5 +1,5 @@
 // Placement: chooses where along a prompt to take checkpoints. This is the header of policy/ that
-// others include for it; each policy is a file of its own behind it.
+// others include for it; the policies stand in placement.cc, and `auto` in placement_auto.cc.
 //
 // Policies see no clock and do no I/O: the same input gives the same result, after the same calls
 // of Learn. A policy made by MakePlacement keeps to the grid and out of reasoning, whatever the
@@ -106,15 +106,8 @@ void KeepOutOfReasoning(const PromptShape& shape, const PromptCuts& cuts,
 // divergence.
 size_t CutFor(const Placement& placement, const PromptCuts& cuts);
 
-// Each is defined in its own file.
+// The policy that has a file of its own, placement_auto.cc.
 std::unique_ptr<PlacementPolicy> MakeAutoPlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeEogPlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeEveryNbPlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeEveryNtPlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeMarconiPlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeNearEndPlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeNonePlacement(const PlacementOptions& options);
-std::unique_ptr<PlacementPolicy> MakeUserTurnsPlacement(const PlacementOptions& options);
 
 }  // namespace cairn
 

@@ -34,7 +34,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/divergence_histogram.h"
+#include "policy/divergence.h"
 #include "policy/placement.h"
 
 namespace cairn {

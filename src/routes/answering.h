@@ -1,5 +1,5 @@
 // The parts that the routes of all APIs share: an answer's identity and its record, whole answers
-// and streams, and handlers that wait for the model.
+// and streams, handlers that wait for the model, and those that a drain stops.
 
 #ifndef CAIRN_ROUTES_ANSWERING_H_
 #define CAIRN_ROUTES_ANSWERING_H_
@@ -16,12 +16,68 @@
 #include "api/record/request_log.h"
 #include "api/request/chat_request.h"
 #include "api/service/chat_service.h"
+#include "base/clock.h"
 #include "http/server.h"
-#include "routes/api_response.h"
 #include "routes/routes.h"
-#include "routes/stream_ping.h"
 
 namespace cairn {
+
+// The routes of a drain: GET, POST and DELETE /cairn/drain, /health, and the 503 of requests that
+// come while the server drains (api/admin/drain.h).
+
+// Wraps the handler of a route that computes: while the server drains, it answers 503. Otherwise
+// the drain waits until the answer has been sent. `served` outlives the server.
+HttpHandler UnlessDraining(Served* served, HttpHandler handler);
+
+// Answers 503 while the server drains. REQUIRES: the model is loaded.
+HttpResponse HealthResponse(const Served& served);
+
+// REQUIRES: before server->Bind().
+void AddDrainRoutes(HttpServer* server, Served* served);
+
+// The answers of the API's handlers: a body, or an error in the words of the API.
+
+// Formats an error as an API words it.
+using ErrorWording = std::string (*)(const ApiError& error);
+
+inline HttpResponse ErrorResponse(const ApiError& error, ErrorWording wording = ErrorBody) {
+  HttpResponse response;
+  response.status = error.status;
+  response.body = wording(error);
+  response.error_message = error.message;
+  if (error.status == 503) response.headers.emplace_back("Retry-After", "1");
+  return response;
+}
+
+inline HttpResponse ToResponse(ApiResult<std::string> body, ErrorWording wording = ErrorBody) {
+  if (!body) return ErrorResponse(body.error(), wording);
+  HttpResponse response;
+  response.body = std::move(*body);
+  return response;
+}
+
+// StreamPing: sends pings on an idle event stream, so that neither the client nor a proxy takes a
+// long prefill for a dead connection.
+
+// An SSE comment, which every client skips.
+inline constexpr std::string_view kPingComment = ": ping\n\n";
+
+// Used by one thread.
+class StreamPing {
+ public:
+  // Pings after every `interval_ms` of silence; 0 or less: never. `clock` outlives it.
+  StreamPing(const Clock* clock, double interval_ms)
+      : clock_(clock), interval_ms_(interval_ms), sent_ms_(clock->NowMs()) {}
+
+  // To be called with the data that the stream is about to send. If that is empty and a ping is
+  // due, sets it to `ping`.
+  void Fill(std::string_view ping, std::string* chunk);
+
+ private:
+  const Clock* const clock_;
+  const double interval_ms_;
+  double sent_ms_;  // time of the last data
+};
 
 // Every key is its own namespace, and so is having no key.
 inline NamespaceId NamespaceOf(const HttpRequest& request) {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "routes/ollama_routes.h"
 
 namespace cairn {

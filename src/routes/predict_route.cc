@@ -12,10 +12,9 @@
 #include <vector>
 
 #include "api/json.h"
-#include "base/join.h"
-#include "base/number_text.h"
-#include "base/process/try_work.h"
-#include "routes/api_response.h"
+#include "base/process/threads.h"
+#include "base/text.h"
+#include "routes/answering.h"
 
 namespace cairn {
 namespace {

@@ -26,6 +26,11 @@ Json FindRefused(const Refusals& refusals, const HttpRequest& request);
 // Returns HttpServerOptions::on_refusal for a server with these refusals, which outlive it.
 std::function<void(const HttpRefusal& refusal)> NoteIn(Refusals* refusals);
 
+// The routes that tell routers the tokens of a request (api/render/render.h).
+
+// REQUIRES: as AddRoutes.
+void AddRenderRoutes(HttpServer* server, Served* served);
+
 }  // namespace cairn
 
 #endif  // CAIRN_ROUTES_REQUEST_ROUTES_H_

@@ -19,10 +19,7 @@
 #include "api/openai/responses_request.h"
 #include "api/request/adapters.h"
 #include "routes/answering.h"
-#include "routes/api_response.h"
-#include "routes/drain_routes.h"
 #include "routes/ollama_routes.h"
-#include "routes/render_routes.h"
 #include "routes/request_routes.h"
 
 namespace cairn {

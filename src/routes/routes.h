@@ -28,7 +28,7 @@
 #include "engine/embed/embedder.h"
 #include "http/server.h"
 #include "sched/slot_files.h"
-#include "tree/published_prefixes.h"
+#include "tree/prefix_change.h"
 
 namespace cairn {
 

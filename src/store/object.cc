@@ -10,7 +10,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

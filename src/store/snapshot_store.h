@@ -1,6 +1,6 @@
 // SnapshotStore: holds the bytes of snapshots, in memory or on disk. This is the only header of
-// store/ that other folders need for storage; each implementation has its own .cc file. A store has
-// no policy: the cache decides what is stored and what is evicted.
+// store/ that other folders need for storage; the store with a disk is in folder/tiered_store.cc. A
+// store has no policy: the cache decides what is stored and what is evicted.
 //
 // Threads: called by one thread.
 
@@ -53,7 +53,7 @@ struct SavedStats {
 // An object that was found on disk.
 struct ListedObject : ObjectHeader {
   // When it was last used or written, nanoseconds since 1970; later by a half-life for each
-  // doubling of its uses (store/object_rank.h).
+  // doubling of its uses (store/disk/disk_index.h).
   int64_t used_ns = 0;
 };
 
@@ -134,7 +134,6 @@ class SnapshotStore {
 
 class DiskStore;
 
-// Each is defined in its own .cc file.
 std::unique_ptr<SnapshotStore> MakeRamStore();
 std::unique_ptr<SnapshotStore> MakeNoneStore();
 // Keeps snapshots in memory, and saved ones on disk as well. `disk` outlives the store.

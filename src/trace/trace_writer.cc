@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/json.h"
-#include "base/white_space.h"
+#include "base/text.h"
 #include "testing/base/golden_file.h"
 #include "testing/chat/test_templates.h"
 

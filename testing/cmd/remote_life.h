@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "cmd/serve/remote/served_remote.h"
+#include "cmd/serve/remote/remote_flags.h"
 #include "fleet/remote/tier/remote_tier.h"
 #include "sched/scheduler.h"
 #include "testing/remote/fake_remote.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/ignore_case.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "download/web/content_sum.h"
 
 namespace cairn {

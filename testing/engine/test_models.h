@@ -12,7 +12,6 @@
 
 #include "engine/llama/model/llama_options.h"
 #include "lab/maker/llama_model_maker.h"
-#include "lab/maker/llama_projector_maker.h"
 
 namespace cairn::test {
 

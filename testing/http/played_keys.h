@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "api/json.h"
-#include "base/ignore_case.h"
+#include "base/text.h"
 #include "base/tokens.h"
 
 namespace cairn::test {

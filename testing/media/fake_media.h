@@ -17,7 +17,6 @@
 #include <utility>
 #include <vector>
 
-#include "media/decoded_medium.h"
 #include "media/media_encoder.h"
 #include "media/medium.h"
 

@@ -22,7 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_objects.h"
 
 namespace cairn::test {

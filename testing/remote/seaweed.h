@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "fleet/remote/remote_objects.h"
 #include "fleet/remote/s3/s3_objects.h"
 #include "testing/remote/real_server.h"

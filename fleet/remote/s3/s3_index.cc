@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "base/process/start_thread.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

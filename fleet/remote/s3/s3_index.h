@@ -13,7 +13,6 @@
 
 #include <memory>
 
-#include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_objects.h"
 
 namespace cairn {

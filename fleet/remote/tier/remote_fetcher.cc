@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 #include "fleet/remote/seal.h"
 #include "store/disk/disk_files.h"
 #include "store/folder/object_folder.h"
-#include "store/folder/put_file.h"
 
 namespace cairn {
 namespace {

@@ -17,10 +17,8 @@
 
 #include "base/mutex.h"
 #include "fleet/remote/tier/breaker.h"
-#include "fleet/remote/tier/remote_known.h"
-#include "fleet/remote/tier/remote_options.h"
-#include "fleet/remote/tier/remote_pace.h"
 #include "fleet/remote/tier/remote_plan.h"
+#include "fleet/remote/tier/remote_shared.h"
 
 namespace cairn {
 

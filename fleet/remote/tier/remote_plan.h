@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/tokens.h"
-#include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_names.h"
+#include "fleet/remote/remote_objects.h"
 #include "store/object.h"
 
 namespace cairn {

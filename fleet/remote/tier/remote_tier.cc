@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/process/start_thread.h"
-#include "base/process/thread_priority.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

@@ -26,11 +26,9 @@
 #include "base/mutex.h"
 #include "fleet/remote/tier/breaker.h"
 #include "fleet/remote/tier/remote_fetcher.h"
-#include "fleet/remote/tier/remote_known.h"
-#include "fleet/remote/tier/remote_options.h"
 #include "fleet/remote/tier/remote_plan.h"
+#include "fleet/remote/tier/remote_shared.h"
 #include "fleet/remote/tier/remote_uploader.h"
-#include "fleet/remote/tier/upload_queue.h"
 
 namespace cairn {
 

@@ -17,7 +17,6 @@
 #include <functional>
 #include <memory>
 
-#include "fleet/remote/remote_index.h"
 #include "fleet/remote/remote_objects.h"
 #include "fleet/remote/valkey/valkey_client.h"
 

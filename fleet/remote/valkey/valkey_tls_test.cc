@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "fleet/remote/valkey/valkey_store.h"
 #include "testing/base/made_certificate.h"
 #include "testing/remote/real_server.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "api/json.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 #include "fleet/router/children/child_connection.h"
 
 namespace cairn {

@@ -14,9 +14,7 @@
 #include <cstring>
 #include <optional>
 
-#include "base/ignore_case.h"
-#include "base/number_text.h"
-#include "base/white_space.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

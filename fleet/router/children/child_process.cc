@@ -15,7 +15,7 @@
 
 #include "base/check.h"
 #include "base/process/spawn.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

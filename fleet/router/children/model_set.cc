@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/number_text.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

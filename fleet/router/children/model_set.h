@@ -33,7 +33,7 @@
 #include "base/result.h"
 #include "fleet/router/children/child_process.h"
 #include "fleet/router/children/model_plan.h"
-#include "fleet/router/presets/model_entry.h"
+#include "fleet/router/presets/models_folder.h"
 
 namespace cairn {
 

@@ -6,9 +6,7 @@ that the page needs is there.
 
 from pathlib import Path
 
-from report.plots import DotPlot, Line, LinePlot, Mark, Row
-
-from bench.pages import number, table, write_plot
+from bench.pages import number, table
 from bench.settings import ROOT
 from bench.sims.fleets_plan import (BALANCES, CELL, CELLS_PLAYED, CLAUDE, FRONTS, LARGE, MIDDLE,
                                     MOONCAKE, PARTS, REMOTE, SERVER, SESSIONS, SMALL, STRETCH,
@@ -112,19 +110,8 @@ class Figures:
         return None if rate is None else rate * 100
 
 
-def fronts_part(figures: Figures, plots: dict) -> str:
+def fronts_part(figures: Figures) -> str:
     text = "## Fronts: four servers\n\n"
-    rows = []
-    for front in FRONTS:
-        marks = []
-        for trace in TRACES:
-            over = figures.get(front_run(trace, front), "read_over_unavoidable")
-            marks.append(Mark(over, f"{over:.2f}") if over else None)
-        rows.append(Row(front, marks))
-    plots["fronts"] = DotPlot("Prefilled tokens over those that are new: four servers",
-                              "prefilled over new", TRACES, rows, reference=1.0,
-                              reference_label="new to any server")
-    text += "![Fronts](fleet/fronts.svg)\n\n"
     for trace in TRACES:
         lines = []
         for front in FRONTS:
@@ -148,19 +135,12 @@ def fronts_part(figures: Figures, plots: dict) -> str:
     return text
 
 
-def scale_part(figures: Figures, plots: dict) -> str:
+def scale_part(figures: Figures) -> str:
     text = (f"## 4, 64 and 1,000 servers\n\n{LARGE:,} servers are sixteen cells of {CELL} at most, "
             f"of which {CELLS_PLAYED} is played: a conversation never leaves its cell, so the others "
             f"are like it. {MIDDLE} servers are one cell.\n\n")
     sizes = [SMALL, MIDDLE, LARGE]
     for trace in TRACES:
-        lines = [Line(front, [figures.hits(scale_run(trace, size, front)) for size in sizes])
-                 for front in scale_fronts(LARGE)]
-        name = f"scale-{trace}"
-        plots[name] = LinePlot(f"Share of prompt tokens that need no prefill: {trace}",
-                               "hits, % of prompt tokens", "servers",
-                               [f"{size:,}" for size in sizes], lines)
-        text += f"![{trace}](fleet/{name}.svg)\n\n"
         rows = []
         for size in sizes:
             for front in scale_fronts(size):
@@ -195,24 +175,11 @@ def remote_row(figures: Figures, run, front: str, lost: bool, remote: bool) -> l
             number(figures.get(run, "read_over_unavoidable"), 3), *moved]
 
 
-def remote_part(figures: Figures, plots: dict) -> str:
+def remote_part(figures: Figures) -> str:
     text = ("## The remote tier, and a lost server\n\nFour servers with folders. **Second half** is "
             "the hits of the second half of the requests: after the loss, where a server is "
             "lost. **Left out** counts checkpoints that were not worth their bytes, or for which the "
-            "server's uploads were a minute behind.\n\n![The remote tier](fleet/remote.svg)\n\n")
-    rows = []
-    for trace in TRACES:
-        for front, lost in REMOTE:
-            marks = []
-            for remote in (False, True):
-                run = remote_run(trace, front, remote, lost)
-                over = figures.get(run, "read_over_unavoidable")
-                marks.append(Mark(over, f"{over:.2f}") if over else None)
-            short = trace.split("-", maxsplit=1)[0]
-            rows.append(Row(f"{short}, {front}{', one lost' if lost else ''}", marks))
-    plots["remote"] = DotPlot("Prefilled tokens over those that are new, with and without a remote "
-                              "tier", "prefilled over new", ["without", "with a remote tier"], rows,
-                              reference=1.0, reference_label="new to any server")
+            "server's uploads were a minute behind.\n\n")
     for trace in TRACES:
         lines = []
         for front, lost in REMOTE:
@@ -244,20 +211,18 @@ def balance_part(figures: Figures) -> str:
 
 def write_page(page: Path, plan: Plan, results, sizing: Path, first: int = 0) -> int:
     """Returns how many runs the page lacks."""
-    figures, plots = Figures(results, first), {}
+    figures = Figures(results, first)
     page.parent.mkdir(parents=True, exist_ok=True)
     runs = plan.all(list(plan.runs))
     missing = sum(results.get(run) is None for run in runs)
     parts = [ABOUT]
     if missing:
         parts.append(f"**Not complete: {missing} of {len(runs)} runs are missing (–).**\n")
-    parts += [fronts_part(figures, plots), scale_part(figures, plots),
-              remote_part(figures, plots), balance_part(figures)]
+    parts += [fronts_part(figures), scale_part(figures), remote_part(figures),
+              balance_part(figures)]
     if sizing.is_file():
         parts.append(sizing.read_text())
     page.write_text("\n".join(part.rstrip("\n") + "\n" for part in parts))
-    for name, plot in plots.items():
-        write_plot(page.parent / "fleet" / f"{name}.svg", plot)
     return missing
 
 

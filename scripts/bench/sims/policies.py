@@ -265,9 +265,9 @@ def coding_parts(figures: Figures, plan: Plan, folder: Path) -> list:
             ("placements", f"claude-code, first {some[0].first} sessions, every placement",
              on_some)):
         settings, pairs = plan.settings[part], plan.pairs[part]
-        parts.append(f"## {title}\n\n{text}"
-                     + plot(figures, folder, part, title, settings, pairs)
-                     + budgets(figures, settings, pairs))
+        # Three lines are read as well in their table.
+        picture = plot(figures, folder, part, title, settings, pairs) if part != "whole" else ""
+        parts.append(f"## {title}\n\n{text}{picture}{budgets(figures, settings, pairs)}")
     return parts
 
 
@@ -288,8 +288,6 @@ def other_parts(figures: Figures, plan: Plan, folder: Path) -> list:
                      "that no prompt's end is kept with its logits.\n\n" + without(figures, plan))
     parts.append("## Chats by the hour: mooncake-conversation\n\nqwen3.5-35b-a3b, at the times of "
                  "the trace, 4 slots.\n\n"
-                 + plot(figures, folder, "mooncake", "mooncake-conversation",
-                        plan.settings["mooncake"], plan.pairs["mooncake"])
                  + budgets(figures, plan.settings["mooncake"], plan.pairs["mooncake"]))
     return parts
 

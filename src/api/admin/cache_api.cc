@@ -13,7 +13,7 @@
 #include "api/openai/completion.h"
 #include "api/request/chat_request.h"
 #include "base/memory_watch.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "cache/cache_overview.h"
 

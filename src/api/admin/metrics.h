@@ -14,7 +14,7 @@
 #include "chat/spans/spans.h"
 #include "engine/embed/embedder.h"
 #include "sched/context/scheduler_stats.h"
-#include "tree/published_prefixes.h"
+#include "tree/prefix_change.h"
 
 namespace cairn {
 

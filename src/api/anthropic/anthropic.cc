@@ -6,7 +6,7 @@
 #include "api/anthropic/anthropic_request.h"
 #include "api/anthropic/context_management.h"
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "chat/text/limited_json.h"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include "api/openai/response_items.h"
 #include "api/openai/responses_request.h"
 #include "api/request/settings_json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "media/medium.h"
 

@@ -18,7 +18,6 @@
 #include "base/hash.h"
 #include "base/mutex.h"
 #include "base/result.h"
-#include "media/decoded_medium.h"
 #include "media/media_encoder.h"
 #include "media/medium.h"
 

@@ -7,7 +7,7 @@
 #include "api/media/base64.h"
 #include "api/media/file_below.h"
 #include "api/media/media_format.h"
-#include "base/ignore_case.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

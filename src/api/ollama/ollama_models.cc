@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "chat/parse/answer_parser.h"
 #include "engine/embed/embedding_architectures.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/number_text.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "base/white_space.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

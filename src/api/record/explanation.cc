@@ -4,9 +4,8 @@
 #include <cctype>
 #include <utility>
 
-#include "base/number_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
-#include "base/white_space.h"
 #include "chat/spans/volatile_matcher.h"
 #include "chat/spans/volatile_patterns.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/number_text.h"
+#include "base/text.h"
 #include "base/utf8.h"
 
 namespace cairn {

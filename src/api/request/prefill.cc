@@ -1,6 +1,6 @@
 #include "api/request/prefill.h"
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/parse/reasoning.h"
 
 namespace cairn {

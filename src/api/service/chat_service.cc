@@ -12,7 +12,7 @@
 #include "api/request/reasoning_request.h"
 #include "api/request/settings_json.h"
 #include "base/hash.h"
-#include "base/join.h"
+#include "base/text.h"
 #include "chat/parse/prefilled_parser.h"
 #include "chat/parse/reasoning.h"
 #include "engine/embed/embedding_architectures.h"

@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include "base/process/thread_priority.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "api/json.h"
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/parse/answer_parser.h"
 
 namespace cairn {

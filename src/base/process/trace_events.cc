@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 #include "base/utf8.h"
 
 namespace cairn {

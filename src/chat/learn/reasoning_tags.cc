@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/calls/calls_harmony.h"
 #include "chat/text/message.h"
 

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/text.h"
 #include "base/utf8.h"
-#include "base/white_space.h"
 
 namespace cairn {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/utf8.h"
-#include "base/white_space.h"
 #include "chat/spans/volatile_matcher.h"
 #include "chat/spans/volatile_patterns.h"
 #include "chat/template/template_turns.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/parse/reasoning.h"
 #include "chat/template/rendered_text.h"
 

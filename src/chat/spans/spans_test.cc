@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "testing/chat/test_templates.h"
 
 namespace cairn::spans_test {

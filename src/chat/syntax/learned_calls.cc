@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/white_space.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

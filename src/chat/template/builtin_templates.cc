@@ -1,6 +1,6 @@
 #include "chat/template/builtin_templates.h"
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

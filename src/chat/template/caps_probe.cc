@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/white_space.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

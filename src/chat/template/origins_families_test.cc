@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/text/call_arguments.h"
 #include "testing/base/golden_file.h"
 #include "testing/chat/family_templates.h"

@@ -8,7 +8,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/calls/calls_json.h"
 
 namespace cairn {

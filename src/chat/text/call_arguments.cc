@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/white_space.h"
+#include "base/text.h"
 #include "chat/text/calls_scan.h"
 #include "chat/text/limited_json.h"
 

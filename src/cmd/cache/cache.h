@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/fs.h"
-#include "cmd/serve/base/remote_flag_values.h"
+#include "cmd/lib/cache_folder.h"
 
 namespace CLI {
 class App;

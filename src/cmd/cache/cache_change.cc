@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "cmd/cache/cache_commands.h"
-#include "cmd/cache/cache_text.h"
 #include "store/disk/disk_files.h"
 #include "store/disk/disk_store.h"
 #include "store/folder/identity.h"

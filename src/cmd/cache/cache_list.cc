@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "cmd/cache/cache_commands.h"
-#include "cmd/cache/cache_text.h"
 #include "store/codec/codec.h"
 
 namespace cairn {

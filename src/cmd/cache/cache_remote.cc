@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "cmd/cache/cache_commands.h"
-#include "cmd/cache/cache_text.h"
 #include "cmd/lib/progress_line.h"
 #include "cmd/serve/remote/remote_flags.h"
 #include "fleet/remote/remote_tools.h"

@@ -4,7 +4,7 @@
 #include <exception>
 
 #include "base/json.h"
-#include "base/number_text.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

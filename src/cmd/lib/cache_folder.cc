@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 
 namespace cairn {
 namespace {

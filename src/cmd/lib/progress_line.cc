@@ -31,4 +31,8 @@ void ProgressLine::Update(float share) {
   shown_ = true;
 }
 
+void PrintLogLine(LogLevel /*level*/, std::string_view line) {
+  std::fprintf(stderr, "%.*s\n", static_cast<int>(line.size()), line.data());
+}
+
 }  // namespace cairn

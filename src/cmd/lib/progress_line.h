@@ -5,8 +5,10 @@
 #define CAIRN_CMD_LIB_PROGRESS_LINE_H_
 
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 namespace cairn {
 
@@ -30,6 +32,11 @@ class ProgressLine {
   double shown_ms_ = 0;
   bool shown_ = false;
 };
+
+// PrintLogLine: the LogSink of commands that only show libllama's log.
+
+// Prints to standard error at every level. Any thread.
+void PrintLogLine(LogLevel level, std::string_view line);
 
 }  // namespace cairn
 

@@ -2,12 +2,31 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace cairn {
+namespace {
+
+// The flag's name for the command-line library; empty if it is not one flag here.
+std::string OwnNameOf(const LlamaFlag& flag) {
+  if (flag.is_plain()) return flag.here;
+  const std::string own = flag.option();
+  const bool is_own = std::any_of(flag.spellings.begin(), flag.spellings.end(),
+                                  [&](const auto& spelling) { return spelling.name == own; });
+  return is_own ? own : "";
+}
+
+void AppendTexts(std::vector<std::string> more, std::vector<std::string>* texts) {
+  std::move(more.begin(), more.end(), std::back_inserter(*texts));
+}
+
+}  // namespace
 
 std::string_view LlamaFlagsText();  // llama_flags.tsv
 
@@ -125,6 +144,42 @@ const LlamaFlagTable& OwnLlamaFlags() {
     return *std::move(parsed);
   }();
   return table;
+}
+
+bool IsFlagWord(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' &&
+         (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+}
+
+std::vector<std::string> SpellOutShortFlags(std::vector<std::string> arguments) {
+  constexpr size_t kLetterBytes = 2;  // "-c", which the library parses itself
+  for (std::string& argument : arguments) {
+    const std::string name = argument.substr(0, argument.find('='));
+    const LlamaFlagTable::Found found = OwnLlamaFlags().Find(name);
+    if (found.flag == nullptr || name.size() <= kLetterBytes) continue;
+    const std::string here = found.negates ? found.flag->negation() : OwnNameOf(*found.flag);
+    if (!here.empty()) argument.replace(0, name.size(), here);
+  }
+  return arguments;
+}
+
+void AppendNotes(FlagNotes more, FlagNotes* notes) {
+  AppendTexts(std::move(more.always), &notes->always);
+  AppendTexts(std::move(more.lines), &notes->lines);
+  AppendTexts(std::move(more.unknown_variables), &notes->unknown_variables);
+}
+
+void LogFlagNotes(const FlagNotes& notes, const LogSink& log) {
+  if (!notes.always.empty()) {
+    log(LogLevel::kInfo, JoinNames(notes.always) +
+                             (notes.always.size() == 1 ? ": that is" : ": all that is") +
+                             " always so here, without the flag");
+  }
+  for (const std::string& line : notes.lines) log(LogLevel::kWarning, line);
+  if (!notes.unknown_variables.empty()) {
+    log(LogLevel::kWarning, "ignoring environment variables of llama-server without a flag here: " +
+                                JoinNames(notes.unknown_variables));
+  }
 }
 
 }  // namespace cairn

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 
 namespace cairn {
@@ -71,6 +72,32 @@ class LlamaFlagTable {
 
 // The table of this program. Any thread.
 const LlamaFlagTable& OwnLlamaFlags();
+
+// Replaces llama-server's other spellings of our flags: its short ones of several letters (-ngl
+// 99), which the command-line library would parse as -n -g -l, and its other long names. For
+// commands other than `serve`, whose line cmd/llama_command_line.h reads.
+
+// The subcommand of the server.
+inline constexpr std::string_view kServeCommand = "serve";
+
+// Whether a word of a command line is a flag: "-c", "--ctx-size"; not "-" or "-1".
+bool IsFlagWord(std::string_view word);
+
+// Returns `arguments` with every such spelling replaced by the name here. What has no flag here, or
+// is translated, stays.
+std::vector<std::string> SpellOutShortFlags(std::vector<std::string> arguments);
+
+// FlagNotes: what a start says about flags and variables of llama-server that have no effect here.
+struct FlagNotes {
+  std::vector<std::string> always;             // flags for what is always so here
+  std::vector<std::string> lines;              // a line for each flag without effect
+  std::vector<std::string> unknown_variables;  // variables without a flag here
+};
+
+void AppendNotes(FlagNotes more, FlagNotes* notes);
+
+// Writes them to the log: those of `always` in one line, and one line each for the others.
+void LogFlagNotes(const FlagNotes& notes, const LogSink& log);
 
 }  // namespace cairn
 

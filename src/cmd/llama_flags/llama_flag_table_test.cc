@@ -4,6 +4,7 @@
 
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "testing/base/golden_file.h"
 
@@ -73,6 +74,55 @@ TEST(LlamaFlagTable, NamesALineThatIsWrong) {
       LlamaFlagTable::Parse("-x\t-\t-\tsame\t--xx\t-\n-x !-y\t-\t-\tsame\t--xx\t-\n");
   ASSERT_FALSE(twice.has_value());
   EXPECT_NE(twice.error().message.find("-x twice"), std::string::npos);
+}
+
+TEST(ShortFlags, SpellsOutLlamaServersShortForms) {
+  EXPECT_EQ(SpellOutShortFlags({"serve", "-ngl", "99", "-ctk=q8_0", "-m", "x.gguf"}),
+            (std::vector<std::string>{"serve", "--gpu-layers", "99", "--cache-type-k=q8_0", "-m",
+                                      "x.gguf"}));
+}
+
+TEST(ShortFlags, LeavesValuesAndUnknownFlagsAlone) {
+  EXPECT_EQ(SpellOutShortFlags({"-c", "4096", "-x", "fa"}),
+            (std::vector<std::string>{"-c", "4096", "-x", "fa"}));
+}
+
+TEST(ShortFlags, AndOtherLongNamesBecomeOurs) {
+  EXPECT_EQ(
+      SpellOutShortFlags({"--n-gpu-layers", "9", "--temperature=1", "-nkvo", "--no-webui"}),
+      (std::vector<std::string>{"--gpu-layers", "9", "--temp=1", "--no-kv-offload", "--no-ui"}));
+}
+
+TEST(ShortFlags, WithoutAFlagHereStay) {
+  EXPECT_EQ(SpellOutShortFlags({"-to", "600", "-cb"}),
+            (std::vector<std::string>{"-to", "600", "-cb"}));
+}
+
+std::vector<std::string> LinesOf(const FlagNotes& notes) {
+  std::vector<std::string> lines;
+  LogFlagNotes(notes, [&lines](LogLevel, std::string_view line) { lines.emplace_back(line); });
+  return lines;
+}
+
+TEST(FlagNotes, SayOnceWhatIsAlwaysSo) {
+  EXPECT_EQ(
+      LinesOf({{"--jinja", "-cb"}, {}, {}}),
+      (std::vector<std::string>{"--jinja, -cb: all that is always so here, without the flag"}));
+  EXPECT_EQ(LinesOf({{"--jinja"}, {}, {}}),
+            (std::vector<std::string>{"--jinja: that is always so here, without the flag"}));
+}
+
+TEST(FlagNotes, HaveALineForEachFlagWithoutEffect) {
+  EXPECT_EQ(LinesOf({{}, {"a", "b"}, {}}), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(LinesOf({}).empty());
+}
+
+TEST(FlagNotes, AreJoined) {
+  FlagNotes notes = {{"a"}, {"b"}, {}};
+  AppendNotes({{"c"}, {}, {"D"}}, &notes);
+  EXPECT_EQ(notes.always, (std::vector<std::string>{"a", "c"}));
+  EXPECT_EQ(notes.lines, (std::vector<std::string>{"b"}));
+  EXPECT_EQ(notes.unknown_variables, (std::vector<std::string>{"D"}));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "api/memory_json.h"
-#include "cmd/lib/print_log.h"
 #include "cmd/lib/progress_line.h"
 #include "engine/llama/llama_engine.h"
 

@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "cmd/model/template_files.h"
 #include "cmd/model/template_report.h"
 #include "testing/base/golden_file.h"
 

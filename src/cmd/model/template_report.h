@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "cmd/model/template_files.h"
+#include "cmd/model/model_template.h"
 
 namespace cairn {
 

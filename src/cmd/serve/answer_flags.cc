@@ -13,7 +13,7 @@
 #include "api/json.h"
 #include "api/request/answer_format.h"
 #include "api/request/chat_request.h"
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "chat/template/reasoning_controls.h"
 #include "chat/text/limited_json.h"
 

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cmd/llama_flags/short_flags.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/serve/serve.h"
 
 namespace cairn {

@@ -4,12 +4,16 @@
 #define CAIRN_CMD_SERVE_DRAFT_FLAGS_H_
 
 #include <cstddef>
+#include <memory>
 
 #include "base/provenance.h"
 #include "base/result.h"
+#include "cache/checkpoint_cache.h"
+#include "cmd/serve/base/disk_cache.h"
 #include "cmd/serve/base/serve_options.h"
-#include "cmd/serve/served_draft.h"
 #include "engine/engine.h"
+#include "engine/llama/llama_engine.h"
+#include "http/keys.h"
 #include "sched/draft/drafter.h"
 
 namespace CLI {
@@ -17,6 +21,26 @@ class App;
 }
 
 namespace cairn {
+
+// The draft model of `cairn serve` (--model-draft): its engine, and the tiers of its prefix cache.
+// Its states lie in the same cache folder, under a fingerprint of their own, and within the same
+// budgets.
+struct ServedDraft {
+  std::unique_ptr<LlamaEngine> engine;  // null without a draft model, as are the others
+  DiskCache disk;
+  std::unique_ptr<CheckpointCache> cache;
+  LineageId first_lineage = 0;
+};
+
+// Loads the draft model and opens its cache. `of_model`: the options that `model` was loaded with.
+// kInvalidArgument if its vocabulary is another. REQUIRES: there is a --model-draft.
+Result<ServedDraft> LoadDraftModel(const ServeOptions& options, const LlamaOptions& of_model,
+                                   const Engine& model, const ApiKeys& keys,
+                                   DiskCallbacks callbacks);
+
+// The part of --cache-ram that the draft model's cache gets: a conversation's states in both take
+// the same tokens.
+size_t DraftRamBytes(const MemoryTraits& model, const MemoryTraits& draft, size_t ram_bytes);
 
 void AddDraftFlags(CLI::App* serve, ServeOptions* options);
 

@@ -3,7 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "chat/template/builtin_templates.h"
 #include "cmd/llama_flags/environment.h"
 #include "cmd/serve/adapters/adapter_flags.h"
@@ -14,7 +14,7 @@
 #include "cmd/serve/device/device_flags.h"
 #include "cmd/serve/draft_flags.h"
 #include "cmd/serve/events/kv_event_flags.h"
-#include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/media/served_media.h"
 #include "cmd/serve/remote/remote_flags.h"
 #include "cmd/serve/serve.h"
 #include "cmd/serve/source/source_flags.h"

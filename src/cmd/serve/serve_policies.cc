@@ -10,7 +10,7 @@
 #include "cmd/serve/base/cache_flags.h"
 #include "cmd/serve/base/disk_cache.h"
 #include "cmd/serve/draft_flags.h"
-#include "cmd/serve/media/media_flags.h"
+#include "cmd/serve/media/served_media.h"
 #include "cmd/serve/source/source_flags.h"
 #include "engine/llama/backend/rpc_backend.h"
 

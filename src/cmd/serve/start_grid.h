@@ -20,7 +20,7 @@
 #include "engine/grid_probe.h"
 #include "engine/llama/model/llama_options.h"
 #include "sched/request/idle_work.h"
-#include "store/folder/measured_grids.h"
+#include "store/folder/identity.h"
 
 namespace cairn {
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <utility>
 
-#include "base/process/try_work.h"
-#include "base/white_space.h"
-#include "download/web/web_url.h"
+#include "base/process/threads.h"
+#include "base/text.h"
+#include "download/web/transfer.h"
 
 namespace cairn {
 namespace {

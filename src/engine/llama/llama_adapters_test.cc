@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/llama/llama_engine.h"
-#include "lab/maker/llama_adapter_maker.h"
 #include "lab/maker/llama_model_maker.h"
 
 namespace cairn {

@@ -4,8 +4,7 @@
 
 #include <utility>
 
-#include "base/process/start_thread.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

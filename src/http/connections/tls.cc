@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/read_file.h"
+#include "base/fs.h"
 
 namespace cairn {
 namespace {

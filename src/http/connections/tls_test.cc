@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "http/url_fetch.h"
+#include "http/http_client.h"
 #include "testing/http/server_fixture.h"
 
 namespace cairn {

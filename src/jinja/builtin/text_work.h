@@ -41,6 +41,15 @@ Text Padded(Heap* heap, const Text& text, size_t left, size_t right, std::string
 Text Centered(Heap* heap, const Text& text, size_t width, std::string_view fill = " ");
 Text Joined(Heap* heap, const Text& between, const std::vector<Value>& items, bool any_type);
 
+// Lines of limited width, as Python's textwrap makes them.
+struct WrapStyle {
+  Int width = 79;
+  bool breaks_words = true;  // that are longer than a line
+  bool at_hyphens = true;
+};
+
+std::vector<Value> WrappedLines(Heap* heap, const Text& text, const WrapStyle& style);
+
 }  // namespace cairn::jinja
 
 #endif  // CAIRN_JINJA_BUILTIN_TEXT_WORK_H_

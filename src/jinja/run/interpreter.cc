@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "jinja/run/builtins.h"
-#include "jinja/run/interpreter_depth.h"
 #include "jinja/value/print.h"
 
 namespace cairn::jinja {

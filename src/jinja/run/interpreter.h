@@ -132,6 +132,28 @@ class Interpreter {
   const char* stack_begin_ = nullptr;
 };
 
+// How deep the interpreter has recursed: while one lives, it is one level deeper. Raises a Failure
+// beyond a limit.
+class Interpreter::Depth {
+ public:
+  Depth(Interpreter* run, uint32_t at) : run_(*run) {
+    run_.at_ = at;
+    ++run_.depth_;
+    const auto* const here = static_cast<const char*>(__builtin_frame_address(0));
+    const auto used = static_cast<size_t>(here < run_.stack_begin_ ? run_.stack_begin_ - here
+                                                                   : here - run_.stack_begin_);
+    if (run_.depth_ > run_.heap_.limits().depth_max || used > kStackBytesMax) {
+      Raise("it is nested too deep, or calls itself without end");
+    }
+  }
+  ~Depth() { --run_.depth_; }
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+
+ private:
+  Interpreter& run_;
+};
+
 }  // namespace cairn::jinja
 
 #endif  // CAIRN_JINJA_RUN_INTERPRETER_H_

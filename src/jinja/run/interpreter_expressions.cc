@@ -5,7 +5,6 @@
 
 #include "jinja/run/builtins.h"
 #include "jinja/run/interpreter.h"
-#include "jinja/run/interpreter_depth.h"
 #include "jinja/run/lookup.h"
 #include "jinja/value/number.h"
 #include "jinja/value/print.h"

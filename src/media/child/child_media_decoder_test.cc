@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "media/child/ready_program.h"
+#include "media/child/spawned_program.h"
 #include "media/decode/decode_child.h"
 #include "media/decode_messages.h"
 #include "testing/media/child_watch.h"

@@ -12,8 +12,8 @@
 #include <span>
 #include <utility>
 
-#include "base/allocate.h"
-#include "media/medium_wait.h"
+#include "base/bytes.h"
+#include "media/medium.h"
 
 namespace cairn {
 namespace {

@@ -14,8 +14,8 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "media/decode_messages.h"
-#include "media/decoded_medium.h"
 #include "media/image_size.h"
+#include "media/medium.h"
 
 namespace cairn {
 

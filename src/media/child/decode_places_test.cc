@@ -1,4 +1,4 @@
-#include "media/child/decode_places.h"
+#include "media/child/child_media_decoder.h"
 
 #include <gtest/gtest.h>
 

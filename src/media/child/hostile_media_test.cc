@@ -14,7 +14,6 @@
 #include "media/decode/decode_child.h"
 #include "testing/media/child_watch.h"
 #include "testing/media/media_files.h"
-#include "testing/media/zip_bomb.h"
 
 namespace cairn::hostile_media_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "media/child/kept_media_decoder.h"
+#include "media/child/child_media_decoder.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "media/decoded_medium.h"
-#include "media/media_limits.h"
+#include "media/decode_messages.h"
+#include "media/medium.h"
 
 namespace cairn {
 

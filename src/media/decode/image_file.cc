@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 
-#include "base/allocate.h"
-#include "media/decode/exif_orientation.h"
+#include "base/bytes.h"
+#include "media/image_size.h"
 
 #define STB_IMAGE_IMPLEMENTATION
 #define STB_IMAGE_STATIC

@@ -9,8 +9,8 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "media/decoded_medium.h"
 #include "media/image_size.h"
+#include "media/medium.h"
 
 namespace cairn {
 

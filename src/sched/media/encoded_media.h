@@ -33,7 +33,6 @@
 #include "base/mutex.h"
 #include "base/result.h"
 #include "cache/objects/segment_index.h"
-#include "media/decoded_medium.h"
 #include "media/media_encoder.h"
 #include "media/medium.h"
 #include "sched/media/media_rows_format.h"

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "engine/kept_window.h"
 
 namespace cairn {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "engine/kept_window.h"
 #include "sched/request/adapter_name_space.h"

@@ -10,8 +10,6 @@
 #include <random>
 #include <string>
 
-#include "store/codec/codec_lossless.h"
-
 namespace cairn {
 namespace {
 

@@ -4,7 +4,6 @@
 
 #include "store/disk/disk_files.h"
 #include "store/disk/disk_store.h"
-#include "store/folder/put_file.h"
 #include "testing/store/disk_fixture.h"
 
 namespace cairn {

@@ -1,6 +1,9 @@
 #include "store/disk/disk_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "store/codec/codec.h"
@@ -34,6 +37,14 @@ Result<Bytes> ReadFrontBytes(const Fs& fs, const std::string& path, uint64_t fil
   if (!rest) return tl::unexpected(rest.error());
   begin->insert(begin->end(), rest->begin(), rest->end());
   return begin;
+}
+
+Status WriteAndSync(Fs* fs, const std::string& path, ByteSpan bytes) {
+  auto writer = fs->Create(path);
+  if (!writer) return tl::unexpected(writer.error());
+  if (Status written = (*writer)->Append(bytes); !written) return written;
+  if (Status synced = (*writer)->Sync(); !synced) return synced;
+  return (*writer)->Close();
 }
 
 }  // namespace
@@ -127,6 +138,16 @@ Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_mod
     if (same) return object;
     before = after;
   }
+}
+
+Status PutFile(Fs* fs, const std::string& folder, const std::string& name, ByteSpan bytes) {
+  if (Status made = fs->MakeFolders(folder); !made) return made;
+  const std::string temp =
+      folder + "/" + std::string(kTempPrefix) + name + "-" + std::to_string(getpid());
+  Status written = WriteAndSync(fs, temp, bytes);
+  if (written) written = fs->Rename(temp, folder + "/" + name);
+  if (!written) static_cast<void>(fs->Remove(temp));
+  return written;
 }
 
 }  // namespace cairn

@@ -12,7 +12,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/bytes.h"
 #include "base/fs.h"
+#include "base/result.h"
 #include "store/object.h"
 
 namespace cairn {
@@ -53,6 +55,14 @@ struct WholeObject {
 // always refers to a single file.
 Result<WholeObject> ReadWholeObject(const Fs& fs, const std::string& path_of_model,
                                     const ObjectName& name);
+
+// PutFile: writes a file atomically, so that its path holds either the complete file or what was
+// there before.
+
+// Creates `folder` and its parents, writes a temporary file beside the final path, syncs it and
+// renames it. On an error returns that of Fs and removes the temporary file. Threads: any. When
+// several processes write the same file, one of them wins.
+Status PutFile(Fs* fs, const std::string& folder, const std::string& name, ByteSpan bytes);
 
 }  // namespace cairn
 

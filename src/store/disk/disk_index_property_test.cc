@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "store/disk/disk_index.h"
-#include "store/object_rank.h"
 #include "testing/base/played_share.h"
 #include "testing/store/disk_fixture.h"
 

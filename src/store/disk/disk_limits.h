@@ -1,6 +1,7 @@
-// How much the disk store may hold (DiskBudget) and write (WriteLimit).
+// How much the disk store may hold (DiskBudget) and write (WriteLimit), and what it counts and logs
+// when its folder fails (DiskTrouble).
 //
-// Threads: one at a time.
+// Threads: one at a time, but for DiskTrouble.
 
 #ifndef CAIRN_STORE_DISK_DISK_LIMITS_H_
 #define CAIRN_STORE_DISK_DISK_LIMITS_H_
@@ -9,9 +10,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "base/fs.h"
+#include "base/log.h"
+#include "base/mutex.h"
+#include "base/result.h"
 
 namespace cairn {
 
@@ -99,6 +104,43 @@ inline uint64_t WriteLimit::LastDayBytes(int64_t now_ns) const {
   }
   return bytes;
 }
+
+// DiskTrouble: counts the failures of the disk store's folder and logs them with a remedy. After a
+// message it stays silent for one minute, then two, four and so on up to an hour, so that a failing
+// disk does not flood the log. It also logs when writing works again.
+//
+// Threads: any.
+class DiskTrouble {
+ public:
+  struct Counts {
+    uint64_t corrupt = 0;
+    uint64_t errors = 0;
+  };
+
+  // `now_ns` as in DiskStoreOptions.
+  DiskTrouble(std::function<int64_t()> now_ns, LogSink log);
+
+  // Counts kCorrupt as corrupt and all other codes as errors. Ignores kNotFound, as a file may
+  // disappear at any time.
+  void Note(const Error& error);
+  // Records a successful write, which ends the failure.
+  void NoteWritten();
+  Counts counts() const;
+
+ private:
+  // Whether logging is suppressed after the last message.
+  bool IsQuietAt(int64_t now_ns) const REQUIRES(mutex_);
+
+  const std::function<int64_t()> now_ns_;
+  const LogSink log_;
+  mutable Mutex mutex_;
+  Counts counts_ GUARDED_BY(mutex_);
+  std::optional<int64_t> said_ns_ GUARDED_BY(mutex_);
+  int64_t quiet_ns_ GUARDED_BY(mutex_) = 0;  // counted from said_ns_
+  uint64_t unsaid_ GUARDED_BY(mutex_) = 0;
+  // A complaint was logged and nothing was written since.
+  bool complained_ GUARDED_BY(mutex_) = false;
+};
 
 }  // namespace cairn
 

@@ -22,7 +22,6 @@
 #include "store/disk/disk_index.h"
 #include "store/disk/disk_limits.h"
 #include "store/disk/disk_store.h"
-#include "store/disk/disk_trouble.h"
 
 namespace cairn {
 
@@ -122,6 +121,26 @@ class DiskListing {
                                // untold_names_
   std::set<ObjectName> untold_names_;  // not yet reported as found or written
   uint64_t untold_bytes_ = 0;          // size of the headers in untold_
+};
+
+// DiskScanner: finds the files of the disk store's folder that appeared and disappeared since the
+// last scan. It reads only the fronts of new files.
+//
+// Threads: the I/O thread.
+class DiskScanner {
+ public:
+  // `listing` outlives it.
+  explicit DiskScanner(DiskListing* listing) : listing_(listing) {}
+
+  // Returns whether it saw the folder of our model; nullopt if it ended early, because the folder
+  // could not be listed or the store stops.
+  std::optional<bool> Scan();
+
+ private:
+  void ScanModel(const std::string& model);
+  void ScanTemp(const std::string& model, const std::string& file);
+
+  DiskListing* const listing_;
 };
 
 }  // namespace cairn

@@ -3,8 +3,7 @@
 #include <chrono>
 #include <system_error>
 
-#include "base/process/start_thread.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
 
 namespace cairn {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/process/thread_priority.h"
+#include "base/process/threads.h"
 #include "store/disk/disk_reader.h"
 #include "store/disk/disk_worker.h"
 

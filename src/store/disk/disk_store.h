@@ -133,7 +133,7 @@ class DiskStore {
   virtual Result<Bytes> Read(const ObjectName& name) = 0;
   // As Read, without waiting: the result comes with the events.
   virtual void StartRead(const ObjectName& name) = 0;
-  // The caller has put the object's file into the folder (store/folder/put_file.h): looks at it
+  // The caller has put the object's file into the folder (store/disk/disk_files.h): looks at it
   // now, and not at the next scan, and evicts if the folder exceeds its budget. Waits for that, at
   // most `ms_max`. Returns false if it took longer or the store has stopped; otherwise the object
   // is in the events, unless its file is bad. Any thread.

@@ -10,8 +10,6 @@
 #include "store/codec/codec.h"
 #include "store/disk/disk_files.h"
 #include "store/folder/identity.h"
-#include "store/folder/measured_grids.h"
-#include "store/folder/put_file.h"
 
 namespace cairn {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "store/disk/disk_index.h"
 #include "store/disk/disk_store.h"
-#include "store/object_rank.h"
 
 namespace cairn {
 SizedDisk::SizedDisk(const SizedDiskOptions& options, ManualClock* clock)

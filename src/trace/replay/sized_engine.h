@@ -17,8 +17,8 @@
 
 #include "base/clock.h"
 #include "engine/engine.h"
-#include "trace/replay/model_profile.h"
 #include "sched/slots/cell_ledger.h"
+#include "trace/replay/model_profile.h"
 
 namespace cairn {
 

@@ -20,8 +20,8 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "trace/replay/sized_disk.h"
 #include "store/snapshot_store.h"
+#include "trace/replay/sized_disk.h"
 
 namespace cairn {
 

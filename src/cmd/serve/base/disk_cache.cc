@@ -12,7 +12,6 @@
 #include "store/codec/codec.h"
 #include "store/disk/disk_files.h"
 #include "store/folder/identity.h"
-#include "store/folder/put_file.h"
 
 namespace cairn {
 namespace {

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "http/heap_trim.h"
 #include "routes/routes.h"
 

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cmd/llama_flags/flag_notes.h"
-#include "cmd/serve/base/remote_flag_values.h"
+#include "cmd/lib/cache_folder.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 #include "engine/llama/model/llama_options.h"
 #include "fleet/router/presets/models_folder.h"
 #include "policy/answer_pace.h"

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "cmd/serve/base/serve_options.h"
 
 namespace cairn {

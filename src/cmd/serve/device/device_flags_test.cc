@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "cmd/llama_flags/short_flags.h"
+#include "cmd/llama_flags/llama_flag_table.h"
 
 namespace cairn {
 namespace {

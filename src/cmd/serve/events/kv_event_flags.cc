@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/fs.h"
 #include "base/net/loopback.h"
-#include "base/number_text.h"
-#include "base/read_file.h"
+#include "base/text.h"
 #include "cmd/serve/base/key_flags.h"
 #include "fleet/events/pseudonymous_ids.h"
 

@@ -23,7 +23,22 @@
 #include "sched/media/media_rows_format.h"
 #include "sched/media/saved_media.h"
 
+namespace CLI {
+class App;
+}
+
 namespace cairn {
+
+// The flags of `cairn serve` for images and recordings.
+
+void AddMediaFlags(CLI::App* serve, MediaOptions* options);
+
+// kInvalidArgument if the flags do not fit one another.
+Status CheckMediaFlags(const MediaOptions& options);
+
+// Returns the rules of the flags. With a projector they take both images and recordings; whoever
+// has loaded it narrows them to what it takes.
+MediaRules MediaRulesOf(const MediaOptions& options);
 
 struct ServedMedia {
   MediaRules rules;

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/gguf/gguf_name.h"
-#include "download/download_settings.h"
 #include "download/hub/hub_cache.h"
 #include "download/hub/hub_files.h"
+#include "download/model_download.h"
 
 namespace cairn {
 namespace {

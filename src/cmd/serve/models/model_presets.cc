@@ -9,9 +9,9 @@
 #include <sstream>
 #include <utility>
 
+#include "base/fs.h"
 #include "base/nearest_word.h"
-#include "base/number_text.h"
-#include "base/read_file.h"
+#include "base/text.h"
 #include "cmd/llama_flags/llama_flag_table.h"
 #include "cmd/llama_flags/llama_translation.h"
 #include "cmd/serve/models/cached_models.h"

@@ -18,7 +18,6 @@
 
 #include "base/result.h"
 #include "cmd/serve/base/serve_options.h"
-#include "fleet/router/presets/model_entry.h"
 #include "fleet/router/presets/models_folder.h"
 
 namespace CLI {

@@ -11,7 +11,7 @@
 #include "cmd/lib/progress_line.h"
 #include "download/model_download.h"
 #include "download/web/curl_transfer.h"
-#include "download/web/web_url.h"
+#include "download/web/transfer.h"
 
 namespace cairn {
 namespace {

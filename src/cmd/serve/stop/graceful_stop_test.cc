@@ -1,4 +1,4 @@
-#include "cmd/serve/stop/graceful_stop.h"
+#include "cmd/serve/stop/run_server.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@
 #define CAIRN_HAS_LINK_MAP 1
 #endif
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

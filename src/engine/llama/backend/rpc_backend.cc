@@ -11,9 +11,8 @@
 #include <system_error>
 #include <thread>
 
-#include "base/join.h"
-#include "base/process/start_thread.h"
-#include "base/process/try_work.h"
+#include "base/process/threads.h"
+#include "base/text.h"
 #include "engine/llama/backend/rpc_hello.h"
 #include "engine/llama/backend/rpc_sockets.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {

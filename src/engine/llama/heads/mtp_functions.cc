@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/join.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "engine/llama/gguf/gguf_files.h"
 
 namespace cairn {

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/join.h"
+#include "base/text.h"
 #include "engine/llama/gguf/model_metadata.h"
 #include "engine/llama/model/kv_overrides.h"
 #include "engine/llama/model/model_devices.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "base/number_text.h"
+#include "base/text.h"
 
 namespace cairn {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "base/check.h"
 
 namespace cairn {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/hash.h"
-#include "base/number_text.h"
+#include "base/text.h"
 #include "engine/llama/backend/computing_libraries.h"
 
 namespace cairn {

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "base/read_file.h"
+#include "base/fs.h"
 #include "engine/llama/gguf/llama_digest.h"
 #include "engine/llama/model/model_devices.h"
 #include "testing/engine/llama_fixture.h"

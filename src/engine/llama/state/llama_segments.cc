@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "engine/llama/state/segment_header.h"
 #include "engine/llama/state/sequence_state.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "base/check.h"
 #include "engine/llama/state/llama_row_batch.h"
 #include "engine/llama/state/sequence_state.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 
 namespace cairn {
 namespace {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "base/allocate.h"
+#include "base/bytes.h"
 #include "base/check.h"
 
 namespace cairn {
