@@ -148,7 +148,8 @@ class PlainPlayer {
         chunk_ends_(other.chunk_ends_),
         clean_(other.clean_),
         chat_start_(other.chat_start_),
-        reply_follows_(other.reply_follows_) {}
+        reply_follows_(other.reply_follows_),
+        passes_end_(other.passes_end_) {}
 
   void Forget() {
     engine_->Clear(0);
@@ -179,10 +180,12 @@ class PlainPlayer {
   const Tokens& held() const { return held_; }
   // The prompts are a chat's, whose generation prompts are two tokens, and `live` prefills them: a
   // short turn after an answer is one chunk (sched/request/prefill_chunks.h). `reply_follows`: see
-  // PromptShape.
-  void PlayLiveChat(Token message_start, bool reply_follows) {
+  // PromptShape. `passes_end`: where the model can be truncated anywhere, the generation prompt
+  // ends no chunk, whatever follows.
+  void PlayLiveChat(Token message_start, bool reply_follows, bool passes_end) {
     chat_start_ = message_start;
     reply_follows_ = reply_follows;
+    passes_end_ = passes_end && !engine_->traits().NeedsSnapshots();
   }
   // Whether `prompt` repeats all that is held, including the last answer, and continues.
   bool Continues(const Tokens& prompt) const {
@@ -260,9 +263,10 @@ class PlainPlayer {
   // Whether the last boundary ends no chunk: that of the generation prompt, or of a short message
   // before it, but not that of the system prefix's end.
   bool PassesEnd(const Tokens& prompt, const PromptCuts& cuts) const {
+    const size_t last = cuts.BoundaryAtOrBefore(prompt.size());
+    if (passes_end_) return prompt.size() - last <= kTailTokensMax;
     if (!reply_follows_ || !EndsInGenerationPrompt(prompt)) return false;
     const auto second = std::find(prompt.begin() + 1, prompt.end(), chat_start_);
-    const size_t last = cuts.BoundaryAtOrBefore(prompt.size());
     return prompt.size() - last <= kTailTokensMax &&
            last > cuts.ForCheckpoint(static_cast<size_t>(second - prompt.begin()));
   }
@@ -314,6 +318,7 @@ class PlainPlayer {
   size_t clean_ = 0;  // see Provenance
   Token chat_start_ = -1;
   bool reply_follows_ = false;
+  bool passes_end_ = false;
 };
 
 }  // namespace cairn::test

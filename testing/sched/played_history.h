@@ -39,12 +39,12 @@ using History = std::vector<Turn>;
 // way.
 class HistoryPlayer {
  public:
-  HistoryPlayer(const FakeEngineOptions& options, bool reply_follows)
+  HistoryPlayer(const FakeEngineOptions& options, bool reply_follows, bool is_live)
       : rules_{options.grid_tokens, options.message_starts, options.boundary_gap_divisor},
         engine_(options),
         player_(&engine_, options.message_starts.empty() ? -1 : options.message_starts.front(),
                 options.boundary_gap_divisor) {
-    player_.PlayLiveChat(FakeEngine::kMessageStart, reply_follows);
+    player_.PlayLiveChat(FakeEngine::kMessageStart, reply_follows, is_live);
   }
   HistoryPlayer(const HistoryPlayer& other)
       : rules_(other.rules_),
@@ -117,8 +117,9 @@ class HistoryPlayer {
 // Histories: finds the uninterrupted conversations that give an answer.
 class Histories {
  public:
-  Histories(const FakeEngineOptions& options, const GenerationParams& params, bool reply_follows)
-      : options_(options), params_(params), reply_follows_(reply_follows) {}
+  Histories(const FakeEngineOptions& options, const GenerationParams& params, bool reply_follows,
+            bool is_live)
+      : options_(options), params_(params), reply_follows_(reply_follows), is_live_(is_live) {}
 
   // Records a prompt from which later ones may differ, and its answer.
   void See(const Tokens& prompt, const std::string& answer) {
@@ -130,7 +131,7 @@ class Histories {
   void SeePreload(const Tokens& path) { preloaded_.insert(path); }
 
   std::string ColdAnswer(const Tokens& prompt) const {
-    HistoryPlayer player(options_, reply_follows_);
+    HistoryPlayer player(options_, reply_follows_, is_live_);
     player.Play({prompt}, params_);
     return player.answer();
   }
@@ -222,7 +223,7 @@ class Histories {
     if (known != players_.end()) return *known->second;
     std::unique_ptr<HistoryPlayer>& player = players_[history];
     if (history.empty()) {
-      player = std::make_unique<HistoryPlayer>(options_, reply_follows_);
+      player = std::make_unique<HistoryPlayer>(options_, reply_follows_, is_live_);
     } else {
       const History before(history.begin(), history.end() - 1);
       player = std::make_unique<HistoryPlayer>(PlayerAfter(before));
@@ -234,6 +235,7 @@ class Histories {
   const FakeEngineOptions options_;
   const GenerationParams params_;
   const bool reply_follows_;
+  const bool is_live_;
   std::set<Tokens> seen_;  // prompts, and prompts with their answers
   std::set<Tokens> preloaded_;
   std::map<History, std::unique_ptr<HistoryPlayer>> players_;
