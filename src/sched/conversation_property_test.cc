@@ -144,8 +144,7 @@ class ConversationRun {
         clicks_(scenario.seed),
         pauses_(scenario.seed),
         histories_(EngineOptions(scenario), Params(scenario.answer_tokens_max),
-                   scenario.reuse == ReuseMode::kLive && !scenario.strips_reasoning(),
-                   scenario.reuse == ReuseMode::kLive) {
+                   scenario.strips_reasoning(), scenario.reuse) {
     Start();
     const std::string header = scenario.people > 1 ? std::string(150, 'H') : "";
     for (size_t i = 0; i < scenario.people; ++i) {

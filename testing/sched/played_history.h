@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cache/resume.h"
 #include "testing/engine/fake_engine.h"
 #include "testing/sched/played_conversation.h"
 #include "tree/prompt_cuts.h"
@@ -117,9 +118,13 @@ class HistoryPlayer {
 // Histories: finds the uninterrupted conversations that give an answer.
 class Histories {
  public:
-  Histories(const FakeEngineOptions& options, const GenerationParams& params, bool reply_follows,
-            bool is_live)
-      : options_(options), params_(params), reply_follows_(reply_follows), is_live_(is_live) {}
+  // `strips_reasoning`: the clients' template does.
+  Histories(const FakeEngineOptions& options, const GenerationParams& params, bool strips_reasoning,
+            ReuseMode reuse)
+      : options_(options),
+        params_(params),
+        is_live_(reuse == ReuseMode::kLive),
+        reply_follows_(is_live_ && !strips_reasoning) {}
 
   // Records a prompt from which later ones may differ, and its answer.
   void See(const Tokens& prompt, const std::string& answer) {
@@ -234,8 +239,8 @@ class Histories {
 
   const FakeEngineOptions options_;
   const GenerationParams params_;
-  const bool reply_follows_;
   const bool is_live_;
+  const bool reply_follows_;
   std::set<Tokens> seen_;  // prompts, and prompts with their answers
   std::set<Tokens> preloaded_;
   std::map<History, std::unique_ptr<HistoryPlayer>> players_;

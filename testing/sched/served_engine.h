@@ -266,7 +266,9 @@ class Plain {
         engine_(std::move(engine)),
         player_(&engine_, CutsAtMessages(engine_.traits(), reuse) ? message_start : -1,
                 kPlayedGapDivisor) {
-    if (reuse == ReuseMode::kLive) player_.PlayLiveChat(message_start, /*reply_follows=*/true, /*passes_end=*/true);
+    if (reuse == ReuseMode::kLive) {
+      player_.PlayLiveChat(message_start, /*reply_follows=*/true, /*passes_end=*/true);
+    }
   }
 
   // Prefills the complete prompt.
