@@ -162,7 +162,7 @@ std::string DemoCells(const TurnFigures& turn) {
 }
 
 std::string DemoAnswers(const DemoRow& row) {
-  const std::string with = "    » " + Shortened(row.with.answer);
+  std::string with = "    » " + Shortened(row.with.answer);
   if (row.with.answer == row.without.answer) return with;
   return with + "\n    » " + Shortened(row.without.answer) + " (without)";
 }

@@ -163,7 +163,7 @@ class FileDownload::Attempt {
     TransferSink sink;
     sink.head = [this](const TransferHead& head) { return TakeHead(head); };
     sink.body = [this](ByteSpan bytes) { return TakeBody(bytes); };
-    const Status run = owner_.web_->Run(request, sink);
+    Status run = owner_.web_->Run(request, sink);
     if (!run && run.error().code == ErrorCode::kInvalidArgument) return Final(run.error());
     if (failed_) return tl::unexpected(*failed_);
     // A connection may be cut right behind the last byte.
@@ -395,7 +395,7 @@ Status FileDownload::Receive(const FileWanted& file, PartFile* part) {
   for (int failures = 0;;) {
     const uint64_t before = part->bytes();
     Attempt attempt(*this, file, part);
-    const Status run = attempt.Run();
+    Status run = attempt.Run();
     if (run) return {};
     if (attempt.is_final()) return run;
     if (part->bytes() >= before + rules_.progress_bytes) {

@@ -244,7 +244,7 @@ Status ModelDownload::DownloadUrl(const std::string& url, const std::string& pat
     head = got;
     return {};
   };
-  const Status asked = web_.Run({url, {{"Accept-Encoding", "identity"}}, true}, sink);
+  Status asked = web_.Run({url, {{"Accept-Encoding", "identity"}}, true}, sink);
   if (!asked && !there && asked.error().code == ErrorCode::kInvalidArgument) return asked;
   const bool known = asked && head.status == 200;
   if (!known && there) {

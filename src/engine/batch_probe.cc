@@ -81,6 +81,21 @@ Result<Rows> RowsBehind(Engine* engine, std::span<const NextToken> tokens) {
 
 }  // namespace
 
+Result<bool> MixesUpTokens(Engine* engine) {
+  constexpr size_t kHalf = kTiledChunkTokens / 2;
+  const Tokens tokens = TokensAt(*engine, 1, 1 + kTiledChunkTokens);
+  const TokenSpan all = tokens;
+  Status decoded = engine->Decode(kSeq, 0, all.first(kHalf));
+  if (decoded) decoded = engine->Decode(kSeq, kHalf, all.subspan(kHalf));
+  if (!decoded) return tl::unexpected(decoded.error());
+  const std::vector<float> wanted(engine->Logits().begin(), engine->Logits().end());
+  engine->Clear(kSeq);
+  if (decoded = engine->Decode(kSeq, 0, all); !decoded) return tl::unexpected(decoded.error());
+  const bool mixes = AreFarApart(engine->Logits(), wanted);
+  engine->Clear(kSeq);
+  return mixes;
+}
+
 Result<bool> MixesUpSequences(Engine* engine) {
   constexpr size_t kPairs = 3;
   const Tokens tokens = TokensAt(*engine, 1, 1 + 2 * kPairs);

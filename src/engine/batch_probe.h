@@ -1,5 +1,6 @@
 // FindBatchDifference: whether a token's bits depend on the tokens that are decoded with it.
-// MixesUpSequences: whether kernels are wrong where several sequences are decoded together.
+// MixesUpTokens, MixesUpSequences: whether kernels are wrong where many tokens, or several
+// sequences, are decoded together.
 //
 //   one by one    | t0 | t1 | t2 | … | t8 | and one more
 //   together      | t0   t1   t2   …   t8 | and one more: are all rows of logits the same to the
@@ -25,6 +26,12 @@ namespace cairn {
 // afterwards; tokens_max < chunk_tokens_max().
 Result<size_t> FindBatchDifference(Engine* engine, size_t tokens_max);
 
+// The least number of tokens that ggml multiplies in tiles.
+inline constexpr size_t kTiledChunkTokens = 32;
+// Decodes so many first tokens of a sequence as one chunk, and as two. Returns whether the logits
+// differ by far more than rounding. Errors are those of Decode. REQUIRES: sequence 0 is empty, and
+// is again afterwards; there is room for them.
+Result<bool> MixesUpTokens(Engine* engine);
 // Decodes the first tokens of two sequences together, and each alone. Returns whether their logits
 // differ by far more than rounding. Errors are those of Decode. REQUIRES: sequences 0 and 1 are
 // empty, and are again afterwards.

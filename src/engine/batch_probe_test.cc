@@ -66,6 +66,35 @@ TEST(MixesUpSequences, SaysWhetherASequenceHasTheLogitsOfAnother) {
   EXPECT_EQ(MixesUpSequences(&mixed), true);
 }
 
+// An engine whose chunks of 32 tokens have the logits of another text.
+class WrongChunkEngine final : public FakeEngine {
+ public:
+  using FakeEngine::FakeEngine;
+  Status Decode(SeqId seq, size_t position, TokenSpan tokens) override {
+    const Tokens others(tokens.size(), tokens.front());
+    return FakeEngine::Decode(seq, position, tokens.size() < 32 ? tokens : TokenSpan(others));
+  }
+};
+
+FakeEngineOptions ShortGrid() {
+  FakeEngineOptions options;
+  options.grid_tokens = 16;
+  return options;
+}
+
+TEST(MixesUpTokens, SaysWhetherALongChunkHasOtherLogitsThanShortOnes) {
+  FakeEngine engine(ShortGrid());
+  EXPECT_EQ(MixesUpTokens(&engine), false);
+  WrongChunkEngine wrong(ShortGrid());
+  EXPECT_EQ(MixesUpTokens(&wrong), true);
+}
+
+TEST(MixesUpTokens, ReturnsTheEnginesErrors) {
+  FakeEngine engine(ShortGrid());
+  engine.FailNextDecodes(1);
+  EXPECT_FALSE(MixesUpTokens(&engine).has_value());
+}
+
 TEST(MixesUpSequences, ReturnsTheEnginesErrors) {
   FakeEngine engine(TwoSlots());
   engine.FailNextDecodes(1);

@@ -233,7 +233,7 @@ Result<uint64_t> RemoteUploader::Upload(const ObjectName& name) {
   uint64_t bytes = 0;
   if (Status sent = SendIdentity(); !sent) return tl::unexpected(sent.error());
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    const auto sent = Send(&*step);
+    auto sent = Send(&*step);
     if (!sent) return sent;
     bytes += *sent;
     if (step->header.tokens.size() < kRemoteBlockTokens) shorts.push_back(step->entry);

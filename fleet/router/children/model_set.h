@@ -143,18 +143,18 @@ class ModelSet {
   };
   // Waits until the model accepts the request. `gone` is polled; true ends the wait. kUnavailable:
   // the model has failed, has no place, or the set is stopping. kInvalidArgument: it is not loaded,
-  // and autoload is off. kCancelled: gone. REQUIRES: `model` is one of the set's.
-  Result<std::shared_ptr<ModelLease>> Use(const ModelEntry* model, const UseOptions& options,
+  // and autoload is off. kCancelled: gone. REQUIRES: `entry` is one of the set's.
+  Result<std::shared_ptr<ModelLease>> Use(const ModelEntry* entry, const UseOptions& options,
                                           const std::function<bool()>& gone);
   // The models that are ready, without counting as a use.
   std::vector<std::shared_ptr<ModelLease>> UseReady();
 
   // Loads the model as soon as there is a place, also if it has failed before. Does not wait.
   // kInvalidArgument: it runs already.
-  Status Load(const ModelEntry* model);
+  Status Load(const ModelEntry* entry);
   // Unloads the model when its requests have ended; one that is loading at once. Does not wait.
   // kInvalidArgument: it does not run.
-  Status Unload(const ModelEntry* model);
+  Status Unload(const ModelEntry* entry);
 
   std::vector<ModelStatus> List() const;
 

@@ -165,9 +165,10 @@ void ReadBias(const std::string& text, SamplingParams* sampling) {
   const char* const number = middle != end && *middle == '+' ? middle + 1 : middle;
   const bool read = std::from_chars(text.data(), middle, token).ptr == middle && sign > 0 &&
                     number != end && std::from_chars(number, end, bias).ptr == end;
-  if (!read)
+  if (!read) {
     throw CLI::ValidationError("--logit-bias",
                                "expects TOKEN+BIAS or TOKEN-BIAS, not '" + text + "'");
+  }
   sampling->logit_bias.emplace_back(token, bias);
 }
 

@@ -343,7 +343,7 @@ Result<std::string> HubApi::FindCommit(const std::string& repo) {
   if (branches != json->end() && branches->is_array()) {
     for (const Json& branch : *branches) {
       if (!branch.is_object()) continue;
-      const std::string commit = TextOf(branch, "targetCommit");
+      std::string commit = TextOf(branch, "targetCommit");
       if (!IsCommit(commit)) continue;
       if (TextOf(branch, "name") == "main") return commit;
       if (first.empty()) first = commit;

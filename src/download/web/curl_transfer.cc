@@ -104,9 +104,9 @@ using HeaderList = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 HeaderList ListOf(const WebHeaders& headers) {
   HeaderList list(nullptr, &curl_slist_free_all);
   for (const auto& [name, value] : headers) {
-    curl_slist* const longer = curl_slist_append(list.get(), (name + ": " + value).c_str());
-    static_cast<void>(list.release());
-    list.reset(longer);
+    // The old head is part of the longer list, which takes it over.
+    curl_slist* const old = list.release();
+    list.reset(curl_slist_append(old, (name + ": " + value).c_str()));
   }
   return list;
 }

@@ -132,15 +132,21 @@ struct LlamaEngine::Parts {
 namespace {
 
 constexpr std::string_view kLeavesAmx =
-    "ggml's kernels for this CPU's AMX mix up the sequences of this model when several are decoded "
+    "ggml's kernels for this CPU's AMX compute this model wrongly where several tokens are decoded "
     "together: it is loaded without them, as with --no-repack";
 
-// Whether the weights of a model with recurrent layers lie where AMX multiplies them. Such layers
-// multiply by sequence, and ggml 0.27 computes the first one's product alone (qwen35, lfm2).
-bool MayMixUpSequences(const LoadedModel& loaded, const LlamaOptions& options) {
+// Whether AMX multiplies the weights of a model with recurrent layers, and wrongly: with ggml 0.27
+// the product is that of the first sequence alone on qwen35 and lfm2, and on jamba wrong for any 32
+// tokens.
+Result<bool> AmxIsWrong(const LoadedModel& loaded, const LlamaOptions& options, Engine* engine) {
   const bool has_states =
       llama_model_is_recurrent(loaded.model()) || llama_model_is_hybrid(loaded.model());
-  return has_states && options.repack && loaded.slots() > 1 && CpuUsesAmx();
+  if (!has_states || !options.repack || !CpuUsesAmx()) return false;
+  // TraitsProbe says what is too little.
+  if (std::min(loaded.ubatch_tokens(), loaded.context_tokens()) < kTiledChunkTokens) return false;
+  auto mixes = MixesUpTokens(engine);
+  if (!mixes || *mixes || loaded.slots() < 2) return mixes;
+  return MixesUpSequences(engine);
 }
 
 }  // namespace
@@ -173,10 +179,9 @@ Result<std::unique_ptr<LlamaEngine>> LlamaEngine::Load(const LlamaOptions& asked
       gpus, ListGpus(options.devices), options.gpu_layers,
       static_cast<size_t>(llama_model_n_layer(parts.loaded.model())), parts.loaded.layer_places());
   KeepRpcWorkersAlive(options.rpc_workers);
-  const auto mixes = MayMixUpSequences(parts.loaded, options) ? MixesUpSequences(engine.get())
-                                                              : Result<bool>(false);
-  if (!mixes) return tl::unexpected(mixes.error());
-  if (*mixes) {
+  const auto is_wrong = AmxIsWrong(parts.loaded, options, engine.get());
+  if (!is_wrong) return tl::unexpected(is_wrong.error());
+  if (*is_wrong) {
     if (options.note_sink()) options.note_sink()(LogLevel::kWarning, std::string(kLeavesAmx));
     engine.reset();
     LlamaOptions plain = asked;

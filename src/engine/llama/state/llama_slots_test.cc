@@ -137,18 +137,19 @@ TEST(LlamaSlots, AnswersDecodedTogetherAreThoseDecodedAlone) {
   }
 }
 
-// ggml's kernels for AMX do, on qwen35 and lfm2: such a model is loaded without them.
-TEST(LlamaSlots, KernelsOfThisCpuMixUpNoSequences) {
+// ggml's kernels for AMX do, on qwen35, lfm2 and jamba: such a model is loaded without them.
+TEST(LlamaSlots, KernelsOfThisCpuMixUpNoTokensAndNoSequences) {
   unsetenv("CAIRN_BACKENDS_DIR");
-  for (const Made& made : kMade) {
+  std::vector<Made> all(std::begin(kMade), std::end(kMade));
+  all.push_back({"jamba", MemoryClass::kHybrid});
+  for (const Made& made : all) {
     SCOPED_TRACE(Trace(made));
     for (const bool unified : {true, false}) {
       LlamaOptions options = OptionsOf(made, 1024);
       options.unified = unified;
       const auto engine = LoadedWith(options);
-      const auto mixes = MixesUpSequences(engine.get());
-      ASSERT_TRUE(mixes.has_value()) << mixes.error().message;
-      EXPECT_FALSE(*mixes);
+      EXPECT_EQ(MixesUpTokens(engine.get()), false);
+      EXPECT_EQ(MixesUpSequences(engine.get()), false);
     }
   }
 }
