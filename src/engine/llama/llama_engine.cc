@@ -142,9 +142,9 @@ Result<bool> AmxIsWrong(const LoadedModel& loaded, const LlamaOptions& options, 
   const bool has_states =
       llama_model_is_recurrent(loaded.model()) || llama_model_is_hybrid(loaded.model());
   if (!has_states || !options.repack || !CpuUsesAmx()) return false;
-  // TraitsProbe says what is too little.
-  if (std::min(loaded.ubatch_tokens(), loaded.context_tokens()) < kTiledChunkTokens) return false;
-  auto mixes = MixesUpTokens(engine);
+  // A smaller ubatch is multiplied without tiles; of a smaller context TraitsProbe says so.
+  const size_t room = std::min(loaded.ubatch_tokens(), loaded.context_tokens());
+  auto mixes = room < kTiledChunkTokens ? Result<bool>(false) : MixesUpTokens(engine);
   if (!mixes || *mixes || loaded.slots() < 2) return mixes;
   return MixesUpSequences(engine);
 }
