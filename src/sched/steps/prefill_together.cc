@@ -20,21 +20,23 @@ std::vector<Prefill::PlannedChunk> Prefill::PlanChunks(
   const PlannedChunk planned = {&first, NextChunk(first)};
   const MemoryTraits& traits = engine_->traits();
   // Neighbours change the last bits, which `exact` promises to keep.
-  const auto may_share = [&](const PlannedChunk& of) {
-    const RunningRequest& request = *of.request;
-    return traits.chunks_together && !rules_->exact() && group_.Has(request) &&
-           !of.chunk.is_answer && !request.scores_prompt() && !request.has_placeholder &&
-           !IsMediaToken(request.prefill_tokens[of.chunk.range.begin]);
+  const bool shares = traits.chunks_together && !rules_->exact();
+  const auto may_share = [&](const RunningRequest& request) {
+    return group_.Has(request) && !request.scores_prompt() && !request.has_placeholder &&
+           AdapterSetOf(request.request.name_space) == AdapterSetOf(first.request.name_space);
   };
-  if (!may_share(planned)) return {planned};
+  const auto is_text = [](const PlannedChunk& of) {
+    return !of.chunk.is_answer && !IsMediaToken(of.request->prefill_tokens[of.chunk.range.begin]);
+  };
+  if (!shares || !may_share(first) || !is_text(planned)) return {planned};
   const bool any_fits = traits.one_buffer && traits.memory_class == MemoryClass::kAttention;
-  std::map<size_t, PlannedChunk> by_slot;
-  for (RunningRequest* const other : in_order) {
+  std::map<size_t, PlannedChunk> by_slot = {{*first.slot, planned}};
+  for (RunningRequest* const other : in_order.subspan(1)) {
+    // Where a chunk ends is found by a look at all of its prompt.
+    if (!may_share(*other)) continue;
     const PlannedChunk of_other = {other, NextChunk(*other)};
     const bool fits = any_fits || of_other.tokens() == planned.tokens();
-    const bool same_adapters =
-        AdapterSetOf(other->request.name_space) == AdapterSetOf(first.request.name_space);
-    if (fits && same_adapters && may_share(of_other)) by_slot[*other->slot] = of_other;
+    if (fits && is_text(of_other)) by_slot[*other->slot] = of_other;
   }
   const auto at_first = by_slot.find(*first.slot);
   const double ms_per_token = MsPerToken(first);
