@@ -25,16 +25,20 @@ Tokens TokensAt(const Engine& engine, size_t begin, size_t end) {
 
 using Rows = std::vector<std::vector<float>>;
 
+// Appends the rows of logits of the `count` tokens of the last DecodeEach.
+void AppendRows(const Engine& engine, size_t count, Rows* rows) {
+  for (size_t i = 0; i < count; ++i) {
+    const std::span<const float> row = engine.LogitsOf(i);
+    rows->emplace_back(row.begin(), row.end());
+  }
+}
+
 // Appends the rows of logits of `count` tokens that are decoded together at `position`.
 Status DecodeTogether(Engine* engine, size_t position, size_t count, Rows* rows) {
   const Tokens tokens = TokensAt(*engine, position, position + count);
   Status decoded = engine->DecodeEach(NextTokens(kSeq, position, tokens));
-  if (!decoded) return decoded;
-  for (size_t i = 0; i < count; ++i) {
-    const std::span<const float> row = engine->LogitsOf(i);
-    rows->emplace_back(row.begin(), row.end());
-  }
-  return {};
+  if (decoded) AppendRows(*engine, count, rows);
+  return decoded;
 }
 
 // The rows of a run that decodes `together` tokens after a prompt, and `left` more one by one.
@@ -70,10 +74,7 @@ bool AreFarApart(std::span<const float> row, std::span<const float> wanted) {
 Result<Rows> RowsBehind(Engine* engine, std::span<const NextToken> tokens) {
   Rows rows;
   const Status decoded = engine->DecodeEach(tokens);
-  for (size_t i = 0; decoded && i < tokens.size(); ++i) {
-    const std::span<const float> row = engine->LogitsOf(i);
-    rows.emplace_back(row.begin(), row.end());
-  }
+  if (decoded) AppendRows(*engine, tokens.size(), &rows);
   for (const NextToken& token : tokens) engine->Clear(token.seq);
   if (!decoded) return tl::unexpected(decoded.error());
   return rows;
