@@ -37,7 +37,7 @@ struct DemoFigures {
   std::vector<DemoRow> rows;
   // The same turns with --reuse exact: without a cache, and with it. Empty: they were left out.
   std::vector<DemoRow> exact_rows;
-  double total_ms = 0;  // of the whole demo, loading included
+  double total_ms = 0;  // that `rows` took, loading included
 };
 
 // Returns "0.35 s", "12.3 s" or "2 min 5 s".
